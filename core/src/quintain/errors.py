@@ -1,0 +1,82 @@
+"""What can go wrong for a user of Quintain, each with a place and a way out.
+
+Every error that a user can cause derives from `QuintainError`; the command line prints it without a traceback and exits
+with its `exit_code`. Anything else that escapes is a bug of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class QuintainError(Exception):
+    """Base of all errors that have a cause a user can act on.
+
+    Args:
+        message: what happened, and to what.
+        where: file, line and key, or another place that a person can go to.
+        hint: what to do about it.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n  {self.hint}" if self.hint else ""
+        return f"{place}{self.message}{advice}"
+
+
+class UsageError(QuintainError):
+    """The command line or a function was called with arguments that don't fit together."""
+
+
+class AuthoringError(QuintainError):
+    """A project, case, dataset or campaign file says something it can't say."""
+
+
+class AuthoringErrors(QuintainError):
+    """Several authoring errors at once, so that one reading of the output is enough to mend them all."""
+
+    def __init__(self, errors: tuple[AuthoringError, ...]) -> None:
+        super().__init__("\n".join(str(error) for error in errors))
+        self.errors = errors
+
+
+class RecordError(QuintainError):
+    """A stored record or a plugin's configuration doesn't fit its type; `path` is the key inside it."""
+
+    def __init__(self, message: str, *, path: tuple[str | int, ...] = (), hint: str | None = None) -> None:
+        super().__init__(message, where=".".join(str(part) for part in path) or None, hint=hint)
+        self.path = path
+
+
+class PluginError(QuintainError):
+    """A plugin can't be found, loaded or used; other plugins are not affected."""
+
+
+class PolicyViolation(QuintainError):
+    """A driver refuses a configuration that could not be reproduced; says what to write instead."""
+
+
+class WorkspaceError(QuintainError):
+    """Fixtures can't be staged, or evidence can't be read, safely."""
+
+
+class SandboxUnavailable(QuintainError):
+    """A sandbox was asked for and this machine can't give it."""
+
+
+class StoreError(QuintainError):
+    """The place where evidence is kept can't be read or written."""
+
+    exit_code = 3
+
+
+class ProcessGone(QuintainError):
+    """Something was sent to a process that has closed its input or ended."""

@@ -1,0 +1,11 @@
+"""What all tests share: every async test runs on both event loops."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
