@@ -1,0 +1,56 @@
+"""Names for plain data, so that signatures say what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+Json: TypeAlias = Any
+"""What JSON can hold: None, bool, int, finite float, str, list and dict with string keys. Checked where it is stored."""
+
+
+@frozen
+class Plug:
+    """A plugin chosen by name with its configuration as plain data, as a file says it.
+
+    Attributes:
+        name: the plugin's name within its kind.
+        config: structured strictly into the plugin's own configuration class before anything runs.
+    """
+
+    name: str
+    config: Mapping[str, Json] = field(factory=dict)
+
+
+@frozen
+class PluginUse:
+    """Which installed code stood behind a name; stored with every record it took part in.
+
+    Attributes:
+        kind: "driver", "answerer", "assertion", "sink", ...
+        name: the plugin's name.
+        distribution: the package it came from, or None if it was passed in code.
+        version: that package's version, or the plugin's own.
+    """
+
+    kind: str
+    name: str
+    distribution: str | None
+    version: str | None
+
+
+@frozen
+class Finding:
+    """Something that a reader of a result must know beside the score.
+
+    Attributes:
+        kind: a stable word, such as "tampering", "leak", "signals-conflict", "killed-after-result".
+        message: one sentence.
+        paths: the files it is about.
+    """
+
+    kind: str
+    message: str
+    paths: tuple[str, ...] = ()
