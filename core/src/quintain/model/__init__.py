@@ -1,1 +1,1 @@
-"""The records that everything else speaks in: frozen, typed, without I/O; `codec` turns them into plain data and back."""
+"""The records that everything else speaks in: frozen, typed, without I/O; `codec` turns them into plain data."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from attrs import field, frozen
 
 Json: TypeAlias = Any
-"""What JSON can hold: None, bool, int, finite float, str, list and dict with string keys. Checked where it is stored."""
+"""What JSON can hold: None, bool, int, finite float, str, list and dict with string keys. Checked where stored."""
 
 
 @frozen

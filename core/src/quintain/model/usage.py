@@ -1,8 +1,8 @@
 """Tokens and money in one normal form, in which unknown is never zero.
 
-Buckets are disjoint: a token is counted in exactly one of `input`, `cache_read`, `cache_write` and `output`; `reasoning`
-says how many of the output tokens were reasoning. Agents report in dialects (some count cached tokens inside the input,
-some beside it): each driver declares its dialect by calling `disjoint` or `inclusive`.
+Buckets are disjoint: a token is counted in exactly one of `input`, `cache_read`, `cache_write` and `output`;
+`reasoning` says how many of the output tokens were reasoning. Agents report in dialects (some count cached tokens
+inside the input, some beside it): each driver declares its dialect by calling `disjoint` or `inclusive`.
 """
 
 from __future__ import annotations
