@@ -42,7 +42,7 @@ class Content:
 
 
 class Files(Protocol):
-    """A tree of files as the agent left it, or as it found it. Paths are relative with `/`; nothing else is reachable."""
+    """Files as the agent left them, or as it found them. Paths are relative with `/`; all else is unreachable."""
 
     def entry(self, path: str) -> Entry | None:
         """What is at a path, or None. Raises WorkspaceError for a path that leaves the tree."""

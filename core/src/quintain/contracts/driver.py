@@ -47,8 +47,6 @@ class Capability(StrEnum):
     """The agent can be pointed at another base URL."""
     SANDBOX = "sandbox"
     """The agent can run inside the core's sandbox."""
-    WORKSPACE = "workspace"
-    """The agent works on files; without it no workspace is laid out unless the case has fixtures."""
 
 
 @runtime_checkable
@@ -230,6 +228,8 @@ class Runtime:
         capabilities: what it can do.
         host_environment: host variables it needs, by name (credentials); passed on, and their values redacted.
         endpoints: how to point the agent at another base URL.
+        model: the exact model that the configuration asks for, if it names one; a trial in which the agent says that
+            it runs another is invalid.
         silent_until_exit: the agent gives no sign of life while it works, so the idle limit does not apply.
     """
 
@@ -237,6 +237,7 @@ class Runtime:
     capabilities: frozenset[Capability] = frozenset()
     host_environment: tuple[str, ...] = ()
     endpoints: tuple[ModelEndpoint, ...] = ()
+    model: str | None = None
     silent_until_exit: bool = False
 
 
