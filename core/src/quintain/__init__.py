@@ -1,0 +1,125 @@
+"""Quintain: is this change to my coding agent better, by how much, at what cost?
+
+The public names of the package. They are loaded when they are first used, so that importing `quintain` costs nothing;
+every other module is private and may move.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from quintain.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from quintain.api import run, run_sync
+    from quintain.contracts.answerer import Answerer, AnswererContext, AnswererSpec, Exchange
+    from quintain.contracts.assertion import AssertionSpec, CommandResult, Content, Evidence, Files, check, of_type
+    from quintain.contracts.command import Commands
+    from quintain.contracts.configs import NoConfig
+    from quintain.contracts.driver import (
+        AgentProcess,
+        Bound,
+        Capability,
+        DriverSpec,
+        Executable,
+        ExperimentPolicy,
+        IdentityContext,
+        Launch,
+        Line,
+        ModelEndpoint,
+        Runtime,
+        Session,
+    )
+    from quintain.contracts.sink import Sink, SinkContext, SinkSpec
+    from quintain.contracts.tables import assertion_from_table
+    from quintain.errors import (
+        AuthoringError,
+        PluginError,
+        PolicyViolation,
+        ProcessGone,
+        QuintainError,
+        UsageError,
+        WorkspaceError,
+    )
+    from quintain.functions import answerer_of, driver_of
+    from quintain.hooks import hookimpl
+    from quintain.model.case import Assertion, Case
+    from quintain.model.events import (
+        Artifact,
+        Asked,
+        Done,
+        Event,
+        Failed,
+        Log,
+        Message,
+        Progress,
+        ProtocolError,
+        Ready,
+        Reasoning,
+        ToolCall,
+        ToolResult,
+        Traced,
+        Unknown,
+        Used,
+    )
+    from quintain.model.exit import Exit
+    from quintain.model.grade import AssertionResult, Grade, Status, Verdict
+    from quintain.model.limits import LimitOverrides, Limits, Retry
+    from quintain.model.outcome import Failure, Outcome, OutcomeKind, Stage
+    from quintain.model.plain import Finding, Plug
+    from quintain.model.project import Profile
+    from quintain.model.question import Answer, Option, Question
+    from quintain.model.run import RunInfo, RunSummary, Tally
+    from quintain.model.trial import Allowance, Attempt, Isolation, TrialOrder, TrialReport
+    from quintain.model.usage import Cost, CostState, Spend, Tokens, Usage, disjoint, inclusive, reported_cost
+    from quintain.plugins import Plugins
+    from quintain.runs.control import Control
+    from quintain.runs.run import RunResult
+
+_HOMES = {
+    "api": "run run_sync",
+    "contracts.answerer": "Answerer AnswererContext AnswererSpec Exchange",
+    "contracts.assertion": "AssertionSpec CommandResult Content Evidence Files check of_type",
+    "contracts.command": "Commands",
+    "contracts.configs": "NoConfig",
+    "contracts.driver": "AgentProcess Bound Capability DriverSpec Executable ExperimentPolicy IdentityContext Launch "
+    "Line ModelEndpoint Runtime Session",
+    "contracts.sink": "Sink SinkContext SinkSpec",
+    "contracts.tables": "assertion_from_table",
+    "errors": "AuthoringError PluginError PolicyViolation ProcessGone QuintainError UsageError WorkspaceError",
+    "functions": "answerer_of driver_of",
+    "hooks": "hookimpl",
+    "model.case": "Assertion Case",
+    "model.events": "Artifact Asked Done Event Failed Log Message Progress ProtocolError Ready Reasoning ToolCall "
+    "ToolResult Traced Unknown Used",
+    "model.exit": "Exit",
+    "model.grade": "AssertionResult Grade Status Verdict",
+    "model.limits": "LimitOverrides Limits Retry",
+    "model.outcome": "Failure Outcome OutcomeKind Stage",
+    "model.plain": "Finding Plug",
+    "model.project": "Profile",
+    "model.question": "Answer Option Question",
+    "model.run": "RunInfo RunSummary Tally",
+    "model.trial": "Allowance Attempt Isolation TrialOrder TrialReport",
+    "model.usage": "Cost CostState Spend Tokens Usage disjoint inclusive reported_cost",
+    "plugins": "Plugins",
+    "runs.control": "Control",
+    "runs.run": "RunResult",
+}
+_HOME_BY_NAME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *_HOME_BY_NAME]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_BY_NAME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"quintain.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

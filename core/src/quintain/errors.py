@@ -41,9 +41,9 @@ class AuthoringError(QuintainError):
 
 
 class AuthoringErrors(QuintainError):
-    """Several authoring errors at once, so that one reading of the output is enough to mend them all."""
+    """Several errors of what was authored at once, so that one reading of the output is enough to mend them all."""
 
-    def __init__(self, errors: tuple[AuthoringError, ...]) -> None:
+    def __init__(self, errors: tuple[QuintainError, ...]) -> None:
         super().__init__("\n".join(str(error) for error in errors))
         self.errors = errors
 
@@ -76,6 +76,10 @@ class StoreError(QuintainError):
     """The place where evidence is kept can't be read or written."""
 
     exit_code = 3
+
+
+class LaunchError(QuintainError):
+    """A program can't be found or started, or what it would be given can't be passed to it."""
 
 
 class ProcessGone(QuintainError):

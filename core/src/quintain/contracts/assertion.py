@@ -8,6 +8,7 @@ an error; other assertions still run.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -169,6 +170,41 @@ class AssertionSpec(Generic[C]):
     nested: Callable[[C], Sequence[Assertion]] = lambda config: ()
     summary: str = ""
     version: str = "1"
+
+
+@frozen
+class Checked(Assertion):
+    """An assertion that is a function of a program: it brings its declaration along instead of naming a plugin."""
+
+    spec: AssertionSpec[NoConfig] | None = field(default=None, eq=False)
+
+
+def check(
+    function: Callable[[Evidence], bool | Verdict | Awaitable[bool | Verdict]],
+    *,
+    id: str | None = None,
+    required: bool = True,
+    weight: float = 1.0,
+) -> Assertion:
+    """Make an assertion of a function, for cases written in code.
+
+    Args:
+        function: takes the evidence; returns True, False or a Verdict, or an awaitable of one.
+        id: unique within the case; the function's name if not given.
+        required: the trial can pass only if this passes.
+        weight: share in the score.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+
+    async def evaluate(config: NoConfig, evidence: Evidence) -> Verdict:
+        found = function(evidence)
+        verdict = await found if inspect.isawaitable(found) else found
+        if isinstance(verdict, bool):
+            return Verdict.of(verdict, f"{name} returned {verdict}")
+        return verdict
+
+    spec = AssertionSpec(name, evaluate, summary=(function.__doc__ or "").strip().partition("\n")[0])
+    return Checked(type=name, id=id or name, required=required, weight=weight, spec=spec)
 
 
 def of_type(trace: Sequence[Traced], *kinds: type) -> Iterator[Traced]:

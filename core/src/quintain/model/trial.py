@@ -164,7 +164,6 @@ class TrialReport:
     """The result of one trial.
 
     Attributes:
-        order: digest of the order that it answers.
         outcome: that of the last attempt, or "grader_failed" if it could not be judged.
         grade: the assertions' results, or None if it was not graded.
         attempts: in order, at least one.
@@ -176,7 +175,6 @@ class TrialReport:
     profile: str
     candidate: str
     repetition: int
-    order: str
     outcome: Outcome
     grade: Grade | None
     attempts: tuple[Attempt, ...]

@@ -1,0 +1,155 @@
+"""Running cases from a program, without project files and without entry points.
+
+report = await quintain.run([Case("hello", "Say hello")], driver=my_driver, repeat=3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+from attrs import evolve
+
+from quintain.contracts.answerer import AnswererSpec
+from quintain.contracts.assertion import AssertionSpec, Checked
+from quintain.contracts.driver import Bound, DriverSpec
+from quintain.contracts.sink import Sink
+from quintain.errors import UsageError
+from quintain.functions import DENY, AnswerFunction, answerer_of
+from quintain.model.case import Assertion, Case
+from quintain.model.codec import to_plain
+from quintain.model.limits import Limits, Retry
+from quintain.model.plain import Plug
+from quintain.model.project import Profile
+from quintain.model.trial import Isolation, TrialReport
+from quintain.plugins import Plugins
+from quintain.runs.control import Control
+from quintain.runs.plan import make_plan
+from quintain.runs.run import RunResult, Settings, run_plan
+from quintain.workspace.blobs import BlobStore
+
+
+async def run(
+    cases: Iterable[Case],
+    *,
+    driver: DriverSpec[Any] | Bound[Any] | str | None = None,
+    answerer: AnswererSpec[Any] | AnswerFunction | str = "deny",
+    profiles: Sequence[Profile] = (),
+    repeat: int = 1,
+    concurrency: int = 4,
+    limits: Limits | None = None,
+    retry: Retry | None = None,
+    isolation: Isolation | None = None,
+    fail_fast: bool = False,
+    seed: int = 0,
+    plugins: Plugins | None = None,
+    sinks: Sequence[Sink | Plug] = (),
+    store: Path | str = ".quintain",
+    control: Control | None = None,
+    on_report: Callable[[TrialReport], None] | None = None,
+) -> RunResult:
+    """Run cases and keep the evidence. Works on asyncio and trio.
+
+    Args:
+        cases: the tasks; assertions may be functions wrapped by `quintain.check`.
+        driver: a declaration, one with its configuration (`my_driver(model="m")`), or the name of an installed one.
+        answerer: who answers questions: a function, a declaration, or the name of an installed one. "deny" refuses.
+        profiles: ways to run side by side, instead of `driver` and `answerer`.
+        repeat: repetitions of each case.
+        concurrency: trials at once.
+        limits: bounds of one attempt.
+        retry: what to do about infrastructure failures.
+        isolation: what the agent may see.
+        fail_fast: begin no new trial after one that is not passed.
+        seed: of the first repetition.
+        plugins: where names come from; the installed ones if not given.
+        sinks: told what happens.
+        store: directory that keeps runs and their evidence.
+        control: stops the run from outside.
+        on_report: told of each report after it is stored.
+
+    Returns:
+        The summary, and the way to the reports.
+
+    Raises:
+        QuintainError: something in the arguments can't be run; nothing has been spent then.
+    """
+    known = plugins if plugins is not None else Plugins.from_entry_points()
+    if "deny" not in known.names("answerer"):
+        known = known.with_(DENY)
+    if profiles and driver is not None:
+        raise UsageError("give either `driver` or `profiles`")
+    if not profiles:
+        if driver is None:
+            raise UsageError("a driver is needed to run cases")
+        driver_plug, known = _driver_plug(driver, known)
+        answerer_plug, known = _answerer_plug(answerer, known)
+        profiles = (
+            Profile(
+                name="default",
+                driver=driver_plug,
+                answerer=answerer_plug,
+                limits=limits or Limits(),
+                retry=retry or Retry(),
+                isolation=isolation or Isolation(),
+            ),
+        )
+    ready, known = _with_checks(cases, known)
+    plan = make_plan(ready, profiles, known, BlobStore(Path(store) / "blobs"), repeat=repeat, seed=seed)
+    settings = Settings(
+        store=Path(store),
+        concurrency=concurrency,
+        fail_fast=fail_fast,
+        sinks=tuple(sink for sink in sinks if isinstance(sink, Plug)),
+        own_sinks=tuple(sink for sink in sinks if isinstance(sink, Sink)),
+        command="quintain.run",
+    )
+    return await run_plan(plan, known, settings, control=control, on_report=on_report)
+
+
+def run_sync(cases: Iterable[Case], **options: Any) -> RunResult:
+    """`run` for scripts and notebooks; takes the same arguments. Also works where an event loop is already running."""
+    try:
+        import asyncio
+
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return anyio.run(lambda: run(cases, **options))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, lambda: run(cases, **options)).result()
+
+
+def _driver_plug(driver: DriverSpec[Any] | Bound[Any] | str, plugins: Plugins) -> tuple[Plug, Plugins]:
+    if isinstance(driver, str):
+        return Plug(driver), plugins
+    if isinstance(driver, Bound):
+        config: Mapping[str, Any] = to_plain(driver.config)
+        return Plug(driver.spec.name, config), plugins.with_(driver.spec)
+    return Plug(driver.name), plugins.with_(driver)
+
+
+def _answerer_plug(answerer: AnswererSpec[Any] | AnswerFunction | str, plugins: Plugins) -> tuple[Plug, Plugins]:
+    if isinstance(answerer, str):
+        return Plug(answerer), plugins
+    spec = answerer if isinstance(answerer, AnswererSpec) else answerer_of(answerer)
+    return Plug(spec.name), plugins.with_(spec)
+
+
+def _with_checks(cases: Iterable[Case], plugins: Plugins) -> tuple[tuple[Case, ...], Plugins]:
+    """Make plain assertions of functions; each function becomes a type of assertion of its own."""
+    ready, specs = [], dict[int, AssertionSpec[Any]]()
+    for case in cases:
+        assertions = []
+        for assertion in case.assertions:
+            if isinstance(assertion, Checked) and assertion.spec is not None:
+                spec = specs.setdefault(
+                    id(assertion.spec), evolve(assertion.spec, name=f"{assertion.type}-{len(specs) + 1}")
+                )
+                assertion = Assertion(spec.name, id=assertion.id, required=assertion.required, weight=assertion.weight)
+            assertions.append(assertion)
+        ready.append(evolve(case, assertions=tuple(assertions)))
+    return tuple(ready), plugins.with_(*specs.values())

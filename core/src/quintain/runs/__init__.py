@@ -1,0 +1,1 @@
+"""Many trials at once: planned, run, stored, summed up, found again and graded again."""

@@ -1,0 +1,249 @@
+"""Runs a plan: so many trials at once, each stored before it counts."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+import anyio
+from attrs import field, frozen
+
+from quintain.contracts.sink import Sink, SinkContext
+from quintain.errors import StoreError, UsageError
+from quintain.model.events import Traced
+from quintain.model.outcome import Failure, OutcomeKind
+from quintain.model.plain import Plug
+from quintain.model.run import RunInfo, RunSummary
+from quintain.model.trial import TrialOrder, TrialReport
+from quintain.plugins import Plugins
+from quintain.runs.control import Control
+from quintain.runs.plan import Plan
+from quintain.runs.sinks import Audience, open_sinks
+from quintain.runs.store import RunStore
+from quintain.runs.tally import Totals
+from quintain.trial.bench import Bench
+from quintain.trial.trial import run_trial
+from quintain.version import VERSION
+from quintain.workspace.blobs import BlobStore
+
+AUTH_FAILURES = 3
+"""After so many authentication failures in a row a run stops: the next trials would only fail alike."""
+
+
+@frozen
+class Settings:
+    """How a plan is run.
+
+    Attributes:
+        store: directory that holds runs and blobs.
+        concurrency: trials at once.
+        fail_fast: begin no new trial after one that is not passed.
+        sinks: sinks by name.
+        own_sinks: sinks that are open already.
+        command: what the user asked for, in words.
+        project: directory against which sinks resolve relative paths.
+        scratch: directory under which workspaces are made; None for the system's.
+        host: environment variables of the host.
+        output: where sinks write what people read.
+    """
+
+    store: Path
+    concurrency: int = 1
+    fail_fast: bool = False
+    sinks: tuple[Plug, ...] = ()
+    own_sinks: tuple[Sink, ...] = ()
+    command: str = ""
+    project: Path = field(factory=Path.cwd)
+    scratch: Path | None = None
+    host: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
+    output: TextIO = field(factory=lambda: sys.stderr)
+
+
+@frozen
+class RunResult:
+    """A run that is over: its summary, and its evidence in the store."""
+
+    summary: RunSummary
+    directory: Path
+
+    @property
+    def passed(self) -> bool:
+        """Every planned trial passed."""
+        return self.summary.exit_code == 0
+
+    def reports(self) -> Iterator[TrialReport]:
+        """Every trial's report, in the order in which they ended."""
+        store = RunStore(self.directory)
+        try:
+            yield from store.reports()
+        finally:
+            store.close()
+
+
+async def run_plan(
+    plan: Plan,
+    plugins: Plugins,
+    settings: Settings,
+    *,
+    control: Control | None = None,
+    on_report: Callable[[TrialReport], None] | None = None,
+) -> RunResult:
+    """Run every trial of a plan and store it.
+
+    Args:
+        plan: what to run.
+        plugins: where plugins come from.
+        settings: how to run it.
+        control: stops it from outside.
+        on_report: told of each report after it is stored.
+
+    Raises:
+        QuintainError: nothing was planned, a sink can't be opened, or the store can't be written.
+    """
+    if plan.trials == 0:
+        raise UsageError("there is nothing to run")
+    if settings.concurrency < 1:
+        raise UsageError(f"at least one trial runs at a time, not {settings.concurrency}")
+    control = control or Control()
+    directory, info = _begin(plan, settings)
+    store = RunStore.create(directory, info)
+    context = SinkContext(directory, settings.project, settings.output)
+    try:
+        async with open_sinks(settings.sinks, settings.own_sinks, plugins, context) as audience:
+            running = _Running(plan, plugins, settings, control, store, audience, on_report)
+            await audience.run_began(info)
+            summary = await running.through(info)
+            await audience.run_ended(summary)
+    finally:
+        store.close()
+    return RunResult(summary, directory)
+
+
+class _Running:
+    """What the workers of a run share."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        plugins: Plugins,
+        settings: Settings,
+        control: Control,
+        store: RunStore,
+        audience: Audience,
+        on_report: Callable[[TrialReport], None] | None,
+    ) -> None:
+        self._plan = plan
+        self._settings = settings
+        self._control = control
+        self._store = store
+        self._audience = audience
+        self._on_report = on_report
+        self._orders = plan.orders()
+        self._templates: dict[int, int] = {}
+        groups = [(template.order.case.id, template.order.profile) for template in plan.templates]
+        self._totals = Totals(groups, plan.repeat)
+        self._auth_failures = 0
+        self._heard: list[tuple[str, Traced]] = []
+        self._bench = Bench(
+            plugins=plugins,
+            blobs=BlobStore(settings.store / "blobs"),
+            evidence=store.trial_directory,
+            host=settings.host,
+            scratch=settings.scratch,
+            switch=control.switch,
+            attempt_began=audience.trial_began,
+            listen=(lambda trial, traced: self._heard.append((trial, traced))) if audience.watches_events else None,
+        )
+
+    async def through(self, info: RunInfo) -> RunSummary:
+        began = time.monotonic()
+        workers = min(self._settings.concurrency, self._plan.trials)
+        with self._control.owns(anyio.CancelScope()):
+            async with anyio.create_task_group() as group:
+                for _ in range(workers):
+                    group.start_soon(self._work)
+        summary = RunSummary(
+            run=info,
+            status=self._control.status,
+            tally=self._totals.tally(),
+            cases=self._totals.cases(),
+            spend=self._totals.spend,
+            duration_s=round(time.monotonic() - began, 3),
+            reason=self._control.reason,
+            warnings=tuple(self._audience.warnings),
+        )
+        self._store.finish(summary)
+        return summary
+
+    async def _work(self) -> None:
+        for index, order in self._orders:
+            if self._control.draining:
+                return
+            template = self._plan.templates[index]
+            report = await run_trial(order, template.prepared, template.fixtures, self._bench)
+            await self._settle(index, order, report)
+
+    async def _settle(self, index: int, order: TrialOrder, report: TrialReport) -> None:
+        if index not in self._templates:
+            self._templates[index] = self._store.add_template(self._plan.templates[index].order)
+        await self._store.settle(order, self._templates[index], report)
+        self._totals.add(report)
+        self._judge_run(report)
+        heard, self._heard = self._heard, []
+        for trial, traced in heard:
+            await self._audience.event(trial, traced)
+        await self._audience.trial_ended(report)
+        if self._on_report is not None:
+            self._on_report(report)
+
+    def _judge_run(self, report: TrialReport) -> None:
+        """Stop a run that can only get worse."""
+        outcome = report.outcome
+        if outcome.failure is Failure.DISK:
+            self._control.drain("stopped", f"the disk does not take more: {outcome.reason}")
+        auth = outcome.kind is OutcomeKind.INFRASTRUCTURE and outcome.failure is Failure.AUTH
+        self._auth_failures = self._auth_failures + 1 if auth else 0
+        if self._auth_failures >= AUTH_FAILURES:
+            self._control.drain("stopped", f"{AUTH_FAILURES} trials in a row failed to authenticate: {outcome.reason}")
+        if self._settings.fail_fast and report.passed is not True:
+            self._control.drain("stopped", f"fail-fast: {report.trial} did not pass")
+
+
+def _begin(plan: Plan, settings: Settings) -> tuple[Path, RunInfo]:
+    """Make a directory that is this run's alone."""
+    now = datetime.now(UTC)
+    runs = settings.store / "runs"
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        while True:
+            id = f"{now:%Y-%m-%dT%H-%M-%S}-{secrets.token_hex(2)}"
+            try:
+                (runs / id).mkdir(mode=0o700)
+                break
+            except FileExistsError:
+                continue
+    except OSError as error:
+        raise StoreError(f"can't be written: {error.strerror}", where=str(runs)) from error
+    orders = [template.order for template in plan.templates]
+    info = RunInfo(
+        id=id,
+        started_at=now.isoformat(timespec="milliseconds"),
+        version=VERSION,
+        trials=plan.trials,
+        cases=tuple(dict.fromkeys(order.case.id for order in orders)),
+        profiles=tuple(dict.fromkeys(order.profile for order in orders)),
+        repeat=plan.repeat,
+        concurrency=settings.concurrency,
+        command=settings.command,
+        plugins=plan.plugins,
+        platform=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        host={"processors": str(os.cpu_count())},
+    )
+    return runs / id, info

@@ -1,0 +1,317 @@
+"""The record of a run: one SQLite file for what is counted and compared, one directory a trial for its evidence.
+
+    <store>/blobs/...                              contents of files, shared by all trials of all runs
+    <store>/runs/<run>/run.db                      plan, reports, gradings
+    <store>/runs/<run>/trials/<trial>/<attempt>/   events.jsonl, raw.jsonl
+
+A report is stored in one transaction; trials that end at the same time share one commit, because a commit costs as much
+as thirty rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from attrs import converters, evolve, field, frozen
+
+from quintain.errors import RecordError, StoreError
+from quintain.model.codec import dumps, from_plain, to_plain
+from quintain.model.grade import Grade
+from quintain.model.run import RunInfo, RunSummary
+from quintain.model.trial import TrialOrder, TrialReport
+
+SCHEMA = 1
+"""Version of the tables and of the records in them."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE orders (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE trials (
+    seq INTEGER PRIMARY KEY,
+    trial TEXT NOT NULL UNIQUE,
+    case_id TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    candidate TEXT NOT NULL,
+    repetition INTEGER NOT NULL,
+    template INTEGER NOT NULL REFERENCES orders (id),
+    seed INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    scored INTEGER NOT NULL,
+    passed INTEGER,
+    score REAL,
+    attempts INTEGER NOT NULL,
+    duration_s REAL NOT NULL,
+    tokens INTEGER,
+    usd REAL,
+    cost_state TEXT NOT NULL,
+    report TEXT NOT NULL
+);
+CREATE TABLE gradings (
+    id INTEGER PRIMARY KEY,
+    trial TEXT NOT NULL,
+    graded_at TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    passed INTEGER,
+    score REAL,
+    grade TEXT NOT NULL
+);
+"""
+
+
+@frozen
+class TrialRow:
+    """What is counted of one trial, without its evidence."""
+
+    trial: str
+    case: str
+    profile: str
+    candidate: str
+    repetition: int
+    outcome: str
+    scored: bool = field(converter=bool)
+    passed: bool | None = field(converter=converters.optional(bool))
+    score: float | None
+    attempts: int
+    duration_s: float
+    tokens: int | None
+    usd: float | None
+    cost_state: str
+
+
+def trial_directory_name(trial: str) -> str:
+    """A name for a trial's directory that is safe on every file system, and distinct for distinct trials."""
+    safe = re.sub(r"[^A-Za-z0-9._@#=,+-]", "_", trial.replace("/", "~"))
+    if safe == trial.replace("/", "~") and "~" not in trial and len(safe) <= 150 and not safe.startswith("."):
+        return safe
+    return f"{safe[:150].lstrip('.')}-{hashlib.sha256(trial.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
+
+
+class RunStore:
+    """One run's record, open for reading, and for writing by the one process that runs it."""
+
+    def __init__(self, directory: Path, *, write: bool = False) -> None:
+        self.directory = directory
+        self._path = directory / "run.db"
+        self._waiting: list[_Pending] = []
+        self._busy = False
+        if not self._path.exists():
+            raise StoreError("there is no run here", where=str(directory))
+        self._write_mode = write
+        try:
+            self._db = _connect(self._path, write)
+            version = int(self._meta("schema") or 0)
+        except sqlite3.Error as error:
+            raise self._damaged(error) from error
+        if version != SCHEMA:
+            raise StoreError(
+                f"it was written in format {version}; this version reads format {SCHEMA}",
+                where=str(self._path),
+                hint="use the version of quintain that wrote it",
+            )
+
+    @classmethod
+    def create(cls, directory: Path, info: RunInfo) -> RunStore:
+        """Make the record of a new run in a directory that exists and is empty."""
+        path = directory / "run.db"
+        try:
+            db = sqlite3.connect(path)
+            with db:
+                db.executescript(_TABLES)
+                db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+                db.execute("INSERT INTO meta VALUES ('run', ?)", (dumps(to_plain(info)),))
+            db.close()
+        except sqlite3.Error as error:
+            raise StoreError(f"can't be written: {error}", where=str(path)) from error
+        return cls(directory, write=True)
+
+    def close(self) -> None:
+        """Let go of the file; a finished run is left as one plain file that can be read from a read-only place."""
+        if self._write_mode:
+            with self._errors():
+                self._db.execute("PRAGMA journal_mode=DELETE")
+        self._db.close()
+
+    def trial_directory(self, trial: str, attempt: int) -> Path:
+        """Where one attempt's evidence is."""
+        return self.directory / "trials" / trial_directory_name(trial) / str(attempt)
+
+    # writing
+
+    def add_template(self, order: TrialOrder) -> int:
+        """Store what all repetitions of one case under one profile share; returns its number."""
+        with self._db:
+            cursor = self._db.execute("INSERT INTO orders (body) VALUES (?)", (dumps(to_plain(order)),))
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    async def settle(self, order: TrialOrder, template: int, report: TrialReport) -> None:
+        """Store a report durably. Those who wait at the same time share one commit.
+
+        Raises:
+            StoreError: it could not be written; nothing of it is there.
+        """
+        mine = _Pending(_row(order, template, report))
+        self._waiting.append(mine)
+        if not self._busy:
+            self._busy = True
+            try:
+                while self._waiting:
+                    batch, self._waiting = self._waiting, []
+                    with anyio.CancelScope(shield=True):
+                        await self._commit(batch)
+            finally:
+                self._busy = False
+        await mine.done.wait()
+        if mine.error is not None:
+            raise mine.error
+
+    async def _commit(self, batch: Sequence[_Pending]) -> None:
+        try:
+            await anyio.to_thread.run_sync(self._write, [pending.row for pending in batch])
+        except sqlite3.Error as error:
+            for pending in batch:
+                pending.error = StoreError(f"can't be written: {error}", where=str(self._path))
+        for pending in batch:
+            pending.done.set()
+
+    def _write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        with self._db:
+            self._db.executemany(f"INSERT INTO trials VALUES (NULL{', ?' * 17})", rows)
+
+    def add_grading(self, trial: str, graded_at: str, grade: Grade) -> None:
+        """Store another grade of a trial beside the first."""
+        row = (trial, graded_at, grade.identity, grade.passed, grade.score, dumps(to_plain(grade)))
+        with self._errors(), self._db:
+            self._db.execute("INSERT INTO gradings VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
+
+    def finish(self, summary: RunSummary) -> None:
+        """Store what the run came to."""
+        with self._errors(), self._db:
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('summary', ?)", (dumps(to_plain(summary)),))
+
+    # reading
+
+    @property
+    def info(self) -> RunInfo:
+        """What was known at its beginning."""
+        with self._errors():
+            return from_plain(json.loads(self._meta("run") or "null"), RunInfo)
+
+    @property
+    def summary(self) -> RunSummary | None:
+        """What it came to, or None if it never came to its end."""
+        with self._errors():
+            text = self._meta("summary")
+            return from_plain(json.loads(text), RunSummary) if text else None
+
+    def rows(self) -> Iterator[TrialRow]:
+        """All trials in the order in which they ended, without their evidence."""
+        with self._errors():
+            for row in self._db.execute(
+                "SELECT trial, case_id, profile, candidate, repetition, outcome, scored, passed, score, attempts,"
+                " duration_s, tokens, usd, cost_state FROM trials ORDER BY seq"
+            ):
+                yield TrialRow(*row)
+
+    def reports(self) -> Iterator[TrialReport]:
+        """All reports in the order in which they ended."""
+        with self._errors():
+            for (text,) in self._db.execute("SELECT report FROM trials ORDER BY seq"):
+                yield from_plain(json.loads(text), TrialReport)
+
+    def report(self, trial: str) -> TrialReport:
+        """The report of one trial. Raises StoreError if there is none."""
+        with self._errors():
+            found = self._db.execute("SELECT report FROM trials WHERE trial = ?", (trial,)).fetchone()
+            if found is None:
+                raise StoreError(f"there is no trial `{trial}` in it", where=str(self.directory))
+            return from_plain(json.loads(found[0]), TrialReport)
+
+    def order(self, trial: str) -> TrialOrder:
+        """The order of one trial. Raises StoreError if there is none."""
+        with self._errors():
+            found = self._db.execute(
+                "SELECT body, trial, repetition, seed FROM trials JOIN orders ON orders.id = template WHERE trial = ?",
+                (trial,),
+            ).fetchone()
+            if found is None:
+                raise StoreError(f"there is no trial `{trial}` in it", where=str(self.directory))
+            template = from_plain(json.loads(found[0]), TrialOrder)
+            return evolve(template, trial=found[1], repetition=found[2], seed=found[3])
+
+    def gradings(self, trial: str) -> tuple[tuple[str, Grade], ...]:
+        """Later grades of one trial with their times, oldest first."""
+        with self._errors():
+            found = self._db.execute("SELECT graded_at, grade FROM gradings WHERE trial = ? ORDER BY id", (trial,))
+            return tuple((graded_at, from_plain(json.loads(text), Grade)) for graded_at, text in found)
+
+    def _meta(self, key: str) -> str | None:
+        found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return found[0] if found else None
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, ValueError, RecordError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> StoreError:
+        return StoreError(f"can't be read or written: {error}", where=str(self._path))
+
+
+def _connect(path: Path, write: bool) -> sqlite3.Connection:
+    uri = path.absolute().as_uri()
+    if write:
+        db = sqlite3.connect(f"{uri}?mode=rw", uri=True, check_same_thread=False)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+        return db
+    try:
+        db = sqlite3.connect(f"{uri}?mode=ro", uri=True, check_same_thread=False)
+        db.execute("SELECT 1 FROM meta")
+    except sqlite3.OperationalError:
+        # A run that was killed is still in WAL mode, which needs a writable directory even for reading.
+        db = sqlite3.connect(f"{uri}?immutable=1", uri=True, check_same_thread=False)
+    return db
+
+
+class _Pending:
+    """A row that waits for its commit."""
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.row = row
+        self.done = anyio.Event()
+        self.error: StoreError | None = None
+
+
+def _row(order: TrialOrder, template: int, report: TrialReport) -> tuple[Any, ...]:
+    spend = report.spend.total
+    return (
+        report.trial,
+        report.case,
+        report.profile,
+        report.candidate,
+        report.repetition,
+        template,
+        order.seed,
+        report.outcome.kind.value,
+        report.outcome.scored,
+        report.passed,
+        report.grade.score if report.grade else None,
+        len(report.attempts),
+        report.duration_s,
+        spend.tokens.total if spend.tokens is not None else None,
+        spend.cost.usd,
+        spend.cost.state.value,
+        dumps(to_plain(report)),
+    )
