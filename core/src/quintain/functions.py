@@ -1,4 +1,4 @@
-"""Plain functions as plugins: agents and answerers that live in this process, and the answerer that refuses everything."""
+"""Plain functions as plugins: agents and answerers that live in this process, and the answerer that refuses all."""
 
 from __future__ import annotations
 
