@@ -189,21 +189,30 @@ def check(
     """Make an assertion of a function, for cases written in code.
 
     Args:
-        function: takes the evidence; returns True, False or a Verdict, or an awaitable of one.
+        function: takes the evidence; returns True, False or a Verdict. A plain function is called in the event loop,
+            so it should be quick; an `async def` may take its time.
         id: unique within the case; the function's name if not given.
         required: the trial can pass only if this passes.
         weight: share in the score.
     """
     name = getattr(function, "__name__", type(function).__name__)
 
-    async def evaluate(config: NoConfig, evidence: Evidence) -> Verdict:
-        found = function(evidence)
-        verdict = await found if inspect.isawaitable(found) else found
-        if isinstance(verdict, bool):
-            return Verdict.of(verdict, f"{name} returned {verdict}")
-        return verdict
+    def verdict_of(found: bool | Verdict) -> Verdict:
+        return Verdict.of(found, f"{name} returned {found}") if isinstance(found, bool) else found
 
-    spec = AssertionSpec(name, evaluate, summary=(function.__doc__ or "").strip().partition("\n")[0])
+    async def waiting(config: NoConfig, evidence: Evidence) -> Verdict:
+        found = function(evidence)
+        return verdict_of(await found if inspect.isawaitable(found) else found)
+
+    def at_once(config: NoConfig, evidence: Evidence) -> Verdict:
+        found = function(evidence)
+        if inspect.isawaitable(found):
+            raise TypeError(f"{name} returned an awaitable; declare it with `async def`")
+        return verdict_of(found)
+
+    quick = not inspect.iscoroutinefunction(function)
+    evaluate = at_once if quick else waiting
+    spec = AssertionSpec(name, evaluate, quick=quick, summary=(function.__doc__ or "").strip().partition("\n")[0])
     return Checked(type=name, id=id or name, required=required, weight=weight, spec=spec)
 
 

@@ -178,6 +178,9 @@ def _step(error: BaseException) -> tuple[str | int, ...]:
     return ()
 
 
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+
+
 def dumps(data: Any) -> str:
     """One line of strict JSON; anything that is no text comes out escaped, NaN and Infinity are refused."""
-    return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _encode(data)

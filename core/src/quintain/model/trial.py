@@ -12,7 +12,7 @@ from quintain.model.exit import Exit
 from quintain.model.grade import Grade
 from quintain.model.limits import Limits, Retry
 from quintain.model.outcome import Outcome
-from quintain.model.plain import Finding, Plug, PluginUse
+from quintain.model.plain import Finding, Plug
 from quintain.model.usage import NO_SPEND, Spend, sum_spend
 
 
@@ -167,7 +167,6 @@ class TrialReport:
         outcome: that of the last attempt, or "grader_failed" if it could not be judged.
         grade: the assertions' results, or None if it was not graded.
         attempts: in order, at least one.
-        plugins: which installed code took part.
     """
 
     trial: str
@@ -178,7 +177,6 @@ class TrialReport:
     outcome: Outcome
     grade: Grade | None
     attempts: tuple[Attempt, ...]
-    plugins: tuple[PluginUse, ...] = ()
 
     @property
     def passed(self) -> bool | None:

@@ -149,7 +149,7 @@ NO_SPEND = Spend(tokens=Tokens())
 
 def sum_spend(spends: Iterable[Spend]) -> Spend:
     """Add spends; the sum is complete only if each part is."""
-    parts = [spend for spend in spends if spend != NO_SPEND]
+    parts = [spend for spend in spends if spend is not NO_SPEND]
     if len(parts) <= 1:
         return parts[0] if parts else NO_SPEND
     known = [part.tokens for part in parts if part.tokens is not None]

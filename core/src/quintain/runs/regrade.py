@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from attrs import evolve, frozen
 
@@ -51,7 +52,7 @@ async def regrade(
             as they were.
         trials: names of the trials; all if not given.
     """
-    bench = Bench(plugins=plugins, blobs=blobs, evidence=run.trial_directory, host=host)
+    bench = Bench(plugins=plugins, blobs=blobs, evidence=run.evidence, host=host)
     for name in trials if trials is not None else [row.trial for row in run.rows()]:
         report, order = run.report(name), run.order(name)
         attempt = report.last
@@ -65,10 +66,10 @@ async def regrade(
             fixtures = evolve(
                 fixtures, hidden=hidden.hidden, hidden_digest=hidden.hidden_digest, canaries=hidden.canaries
             )
-            order = evolve(order, case=case, limits=case.limits.over(order.limits))
+            order = evolve(order, case=case, hidden=fixtures.hidden_digest, limits=case.limits.over(order.limits))
         prepared = prepare_order(order, plugins)
         changes = load_record(attempt.changes, ChangeSet, blobs) if attempt.changes else ChangeSet()
-        trace = StoredTrace(run.trial_directory(name, attempt.number) / "events.jsonl")
+        trace = StoredTrace(Path(run.evidence(name, attempt.number).events))
         now = await grade_evidence(order, prepared, fixtures, bench, attempt, trace, changes)
         run.add_grading(name, datetime.now(UTC).isoformat(timespec="milliseconds"), now)
         yield Regraded(name, report.grade, now, settled(attempt.outcome, now))

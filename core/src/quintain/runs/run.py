@@ -17,12 +17,12 @@ from attrs import field, frozen
 
 from quintain.contracts.sink import Sink, SinkContext
 from quintain.errors import StoreError, UsageError
-from quintain.model.events import Traced
 from quintain.model.outcome import Failure, OutcomeKind
 from quintain.model.plain import Plug
 from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.plugins import Plugins
+from quintain.process import Keepers
 from quintain.runs.control import Control
 from quintain.runs.plan import Plan
 from quintain.runs.sinks import Audience, open_sinks
@@ -140,6 +140,7 @@ class _Running:
         on_report: Callable[[TrialReport], None] | None,
     ) -> None:
         self._plan = plan
+        self._plugins = plugins
         self._settings = settings
         self._control = control
         self._store = store
@@ -150,25 +151,32 @@ class _Running:
         groups = [(template.order.case.id, template.order.profile) for template in plan.templates]
         self._totals = Totals(groups, plan.repeat)
         self._auth_failures = 0
-        self._heard: list[tuple[str, Traced]] = []
-        self._bench = Bench(
-            plugins=plugins,
+
+    def _bench(self, keepers: Keepers) -> Bench:
+        audience, settings = self._audience, self._settings
+        return Bench(
+            plugins=self._plugins,
             blobs=BlobStore(settings.store / "blobs"),
-            evidence=store.trial_directory,
+            evidence=self._store.evidence,
             host=settings.host,
             scratch=settings.scratch,
-            switch=control.switch,
+            keepers=keepers,
+            switch=self._control.switch,
             attempt_began=audience.trial_began,
-            listen=(lambda trial, traced: self._heard.append((trial, traced))) if audience.watches_events else None,
+            listen=audience.event if audience.watches_events else None,
         )
 
     async def through(self, info: RunInfo) -> RunSummary:
         began = time.monotonic()
         workers = min(self._settings.concurrency, self._plan.trials)
         with self._control.owns(anyio.CancelScope()):
-            async with anyio.create_task_group() as group:
-                for _ in range(workers):
-                    group.start_soon(self._work)
+            async with Keepers() as keepers, anyio.create_task_group() as beside:
+                bench = self._bench(keepers)
+                beside.start_soon(bench.watchman.watch)
+                async with anyio.create_task_group() as group:
+                    for _ in range(workers):
+                        group.start_soon(self._work, bench)
+                beside.cancel_scope.cancel()
         summary = RunSummary(
             run=info,
             status=self._control.status,
@@ -182,12 +190,12 @@ class _Running:
         self._store.finish(summary)
         return summary
 
-    async def _work(self) -> None:
+    async def _work(self, bench: Bench) -> None:
         for index, order in self._orders:
             if self._control.draining:
                 return
             template = self._plan.templates[index]
-            report = await run_trial(order, template.prepared, template.fixtures, self._bench)
+            report = await run_trial(order, template.prepared, template.fixtures, bench)
             await self._settle(index, order, report)
 
     async def _settle(self, index: int, order: TrialOrder, report: TrialReport) -> None:
@@ -196,9 +204,6 @@ class _Running:
         await self._store.settle(order, self._templates[index], report)
         self._totals.add(report)
         self._judge_run(report)
-        heard, self._heard = self._heard, []
-        for trial, traced in heard:
-            await self._audience.event(trial, traced)
         await self._audience.trial_ended(report)
         if self._on_report is not None:
             self._on_report(report)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
+
+import anyio
 
 from quintain.contracts.sink import Sink, SinkContext
 from quintain.model.events import Traced
@@ -25,6 +29,7 @@ class Audience:
     def __init__(self, sinks: dict[str, Sink]) -> None:
         self._sinks = sinks
         self._watchers = {name: sink for name, sink in sinks.items() if type(sink).event is not Sink.event}
+        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, Traced] | anyio.Event](math.inf)
         self.warnings: list[str] = []
 
     @property
@@ -40,17 +45,35 @@ class Audience:
         """Tell all."""
         await self._tell(self._sinks, lambda sink: sink.trial_began(order, attempt))
 
-    async def event(self, trial: str, traced: Traced) -> None:
-        """Tell those that want to hear of every event."""
-        await self._tell(self._watchers, lambda sink: sink.event(trial, traced))
+    def event(self, trial: str, traced: Traced) -> None:
+        """Put an event where `pump` finds it: what happens in a trial doesn't wait for those who listen."""
+        self._send.send_nowait((trial, traced))
 
     async def trial_ended(self, report: TrialReport) -> None:
-        """Tell all."""
-        await self._tell(self._sinks, lambda sink: sink.trial_ended(report))
+        """Tell all, after the events of the trial."""
+        if self._sinks:
+            heard = anyio.Event()
+            self._send.send_nowait(heard)
+            await heard.wait()
+            await self._tell(self._sinks, lambda sink: sink.trial_ended(report))
 
     async def run_ended(self, summary: RunSummary) -> None:
         """Tell all."""
         await self._tell(self._sinks, lambda sink: sink.run_ended(summary))
+
+    async def pump(self) -> None:
+        """Pass events on to those that want to hear of every one, until `close`."""
+        async with self._receive:
+            async for item in self._receive:
+                if isinstance(item, anyio.Event):
+                    item.set()
+                    continue
+                trial, traced = item
+                await self._tell(self._watchers, partial(_hear, trial, traced))
+
+    def close(self) -> None:
+        """No more events come."""
+        self._send.close()
 
     async def _tell(self, sinks: dict[str, Sink], call: Callable[[Sink], Coroutine[Any, Any, None]]) -> None:
         for name, sink in tuple(sinks.items()):
@@ -64,6 +87,10 @@ class Audience:
         self.warnings.append(f"sink {name} failed and was left out: {type(error).__name__}: {error}")
         self._sinks.pop(name, None)
         self._watchers.pop(name, None)
+
+
+async def _hear(trial: str, traced: Traced, sink: Sink) -> None:
+    await sink.event(trial, traced)
 
 
 @asynccontextmanager
@@ -85,4 +112,10 @@ async def open_sinks(
             config = structure(plug.config, spec.config, f"sink {plug.name}")
             name = plug.name if plug.name not in sinks else f"{plug.name}-{len(sinks)}"
             sinks[name] = await stack.enter_async_context(spec.open(config, context))
-        yield Audience(sinks)
+        audience = Audience(sinks)
+        async with anyio.create_task_group() as group:
+            group.start_soon(audience.pump)
+            try:
+                yield audience
+            finally:
+                audience.close()

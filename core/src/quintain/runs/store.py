@@ -1,8 +1,8 @@
-"""The record of a run: one SQLite file for what is counted and compared, one directory a trial for its evidence.
+"""The record of a run: one SQLite file for what is counted and compared, files for each trial's evidence.
 
     <store>/blobs/...                              contents of files, shared by all trials of all runs
     <store>/runs/<run>/run.db                      plan, reports, gradings
-    <store>/runs/<run>/trials/<trial>/<attempt>/   events.jsonl, raw.jsonl
+    <store>/runs/<run>/trials/<trial>.<attempt>.events.jsonl, <trial>.<attempt>.raw.jsonl
 
 A report is stored in one transaction; trials that end at the same time share one commit, because a commit costs as much
 as thirty rows.
@@ -28,6 +28,7 @@ from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.grade import Grade
 from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
+from quintain.trial.trace import TraceFiles
 
 SCHEMA = 1
 """Version of the tables and of the records in them."""
@@ -87,8 +88,8 @@ class TrialRow:
     cost_state: str
 
 
-def trial_directory_name(trial: str) -> str:
-    """A name for a trial's directory that is safe on every file system, and distinct for distinct trials."""
+def trial_file_name(trial: str) -> str:
+    """A name for a trial's files that is safe on every file system, and distinct for distinct trials."""
     safe = re.sub(r"[^A-Za-z0-9._@#=,+-]", "_", trial.replace("/", "~"))
     if safe == trial.replace("/", "~") and "~" not in trial and len(safe) <= 150 and not safe.startswith("."):
         return safe
@@ -122,6 +123,7 @@ class RunStore:
     def create(cls, directory: Path, info: RunInfo) -> RunStore:
         """Make the record of a new run in a directory that exists and is empty."""
         path = directory / "run.db"
+        (directory / "trials").mkdir(mode=0o700, exist_ok=True)
         try:
             db = sqlite3.connect(path)
             with db:
@@ -140,9 +142,9 @@ class RunStore:
                 self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
-    def trial_directory(self, trial: str, attempt: int) -> Path:
+    def evidence(self, trial: str, attempt: int) -> TraceFiles:
         """Where one attempt's evidence is."""
-        return self.directory / "trials" / trial_directory_name(trial) / str(attempt)
+        return TraceFiles(f"{self.directory}/trials/{trial_file_name(trial)}.{attempt}")
 
     # writing
 

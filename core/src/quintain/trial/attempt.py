@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 
 import anyio.to_thread
 from attrs import field, frozen
+
+from quintain import process
 from quintain.contracts.answerer import AnswererContext
 from quintain.model.events import StageBegan, Traced
 from quintain.model.exit import Exit
 from quintain.model.outcome import Outcome, OutcomeKind, Stage
 from quintain.model.plain import Finding
 from quintain.model.tree import ChangeSet
-from quintain.model.trial import Attempt, SpendBreakdown, StageTime, TrialOrder
+from quintain.model.trial import Attempt, Counts, SpendBreakdown, StageTime, TrialOrder
 from quintain.model.usage import NO_SPEND
 from quintain.redaction import Redactor
 from quintain.trial.bench import Bench
@@ -23,7 +25,6 @@ from quintain.trial.decide import Signals, decide
 from quintain.trial.environment import agent_environment, secrets_of
 from quintain.trial.fixtures import Fixtures, store_record
 from quintain.trial.launch import TrialLaunch
-from quintain.trial.memory import kills_for_memory
 from quintain.trial.prepare import Prepared
 from quintain.trial.spend import SpendMeter
 from quintain.trial.trace import Trace, final_answer
@@ -91,7 +92,7 @@ async def run_attempt(order: TrialOrder, prepared: Prepared, bench: Bench, numbe
     async with TrialArea(bench.scratch) as area:
         try:
             await run.converse(area, fixtures)
-        except* Exception as group:
+        except* Exception as group:  # noqa: BLE001  # whatever a driver raises is this attempt's outcome, not our end
             run.went_wrong(group)
         try:
             await run.collect(area)
@@ -125,7 +126,6 @@ class _Run:
         self._staged: Staged | None = None
         self._error: BaseException | None = None
         self._error_stage = Stage.STAGE
-        self._kills = kills_for_memory()
         self.changes = ChangeSet()
         self._changes_digest: str | None = None
 
@@ -136,18 +136,17 @@ class _Run:
         if fixtures.visible is not None:
             self._staged = await anyio.to_thread.run_sync(stage, fixtures.visible, bench.blobs, area.work)
         self._stages.enter(Stage.OPEN)
-        credentials = prepared.runtime.host_environment
-        environment = agent_environment(
-            order.isolation, credentials, bench.host, home=area.home_path, temp=area.temp_path
-        )
         launch = self._launch = TrialLaunch(
             order,
             self._number,
             area,
-            environment,
+            lambda: agent_environment(
+                order.isolation, prepared.runtime.host_environment, bench.host, home=area.home, temp=area.temp
+            ),
             self._trace,
             marker=bench.marker,
             sandbox=_sandbox(order, area),
+            keepers=bench.keepers,
         )
         context = AnswererContext(order.trial, order.case.id, order.case.prompt, order.case.persona, self._answerer.add)
         async with prepared.answerer.open(prepared.answerer_config, context) as answerer:
@@ -157,6 +156,7 @@ class _Run:
                 self._trace,
                 self._agent,
                 order.limits,
+                watchman=bench.watchman,
                 gate=bench.gate if prepared.answerer.interactive else None,
                 exceeded=self._exceeded,
             )
@@ -204,7 +204,8 @@ class _Run:
         first = self._launch.processes[0] if self._launch and self._launch.processes else None
         stderr = self._redactor.text(first.stderr.text()) if first else ""
         ended = first.exit if first else None
-        outcome = decide(self._signals(ended, stderr))
+        counts = trace.counts
+        outcome = decide(self._signals(ended, stderr, counts))
         return Attempt(
             number=self._number,
             outcome=outcome,
@@ -219,20 +220,19 @@ class _Run:
                 agent=self._agent.spend(complete=outcome.kind is OutcomeKind.COMPLETED),
                 answerer=self._answerer.spend(complete=True) if self._answerer.seen else NO_SPEND,
             ),
-            counts=trace.counts,
+            counts=counts,
             changes=self._changes_digest,
-            findings=tuple(self._findings(outcome, ended)),
+            findings=tuple(self._findings(outcome, ended, counts)),
             isolation=self._order.isolation.sandbox,
-            environment=tuple(sorted(self._launch.environment)) if self._launch else (),
+            environment=self._launch.variables if self._launch else (),
         )
 
     def evidence(self) -> Sequence[Traced]:
         """The trace, for grading."""
         return self._trace.read()
 
-    def _signals(self, ended: Exit | None, stderr: str) -> Signals:
+    def _signals(self, ended: Exit | None, stderr: str, counts: Counts) -> Signals:
         talk = self._conversation
-        kills = kills_for_memory()
         served = talk.ready.model if talk and talk.ready else None
         # What comes after the agent said that it had finished can't unsay it.
         error = None if talk and talk.terminal and self._error_stage is Stage.QUIESCE else self._error
@@ -246,14 +246,13 @@ class _Run:
             error_stage=self._error_stage,
             answerer_error=talk.answerer_error if talk else None,
             tokens=self._agent.tokens,
-            tool_calls=self._trace.counts.tool_calls,
+            tool_calls=counts.tool_calls,
             model=self._prepared.runtime.model,
             served=served,
-            out_of_memory=kills is not None and self._kills is not None and kills > self._kills,
+            out_of_memory=self._launch is not None and ended is not None and self._launch.killed_for_memory(),
         )
 
-    def _findings(self, outcome: Outcome, ended: Exit | None) -> Iterator[Finding]:
-        counts = self._trace.counts
+    def _findings(self, outcome: Outcome, ended: Exit | None, counts: Counts) -> Iterator[Finding]:
         for conflict in outcome.conflicts:
             yield Finding("signals-conflict", conflict)
         if outcome.kind is OutcomeKind.COMPLETED and ended is not None and ended.stop in ("terminated", "killed"):
@@ -269,3 +268,9 @@ class _Run:
         if self.changes.omitted_files or self.changes.unlisted:
             text = f"{self.changes.omitted_files} changed files ({self.changes.omitted_bytes} bytes) were not kept"
             yield Finding("not-kept", text + (f", {self.changes.unlisted} not listed" if self.changes.unlisted else ""))
+
+
+def _sandbox(order: TrialOrder, area: TrialArea) -> process.Sandbox | None:
+    if order.isolation.sandbox == "none":
+        return None
+    return process.Sandbox(network=order.isolation.network, writable=(area.work, area.home, area.temp))

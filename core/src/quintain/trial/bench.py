@@ -10,10 +10,14 @@ from pathlib import Path
 
 import anyio
 from attrs import field, frozen
+
 from quintain.model.events import Traced
 from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
+from quintain.process import Keepers
 from quintain.trial.decide import Stopped
+from quintain.trial.trace import TraceFiles
+from quintain.trial.watch import Watchman
 from quintain.workspace.blobs import BlobStore
 
 
@@ -58,11 +62,13 @@ class Bench:
     Attributes:
         plugins: where drivers, answerers and assertions come from.
         blobs: the store of file contents.
-        evidence: directory for the evidence of a trial's attempt.
+        evidence: files for the evidence of a trial's attempt.
         host: the host's environment variables.
         scratch: directory under which workspaces are made; None for a private one of the system.
         marker: recognises the processes of this harness.
         switch: ends everything.
+        keepers: make many processes fast; None starts each by itself.
+        watchman: looks at the clocks of all conversations; its `watch` must run beside them.
         gate: held while a person answers, so that one trial asks at a time.
         attempt_began: told before each attempt.
         listen: told of each line of each trace.
@@ -70,11 +76,13 @@ class Bench:
 
     plugins: Plugins
     blobs: BlobStore
-    evidence: Callable[[str, int], Path]
+    evidence: Callable[[str, int], TraceFiles]
     host: Mapping[str, str]
     scratch: Path | None = None
+    keepers: Keepers | None = None
     marker: str = field(factory=lambda: f"{getpid()}.{secrets.token_hex(8)}")
     switch: StopSwitch = field(factory=StopSwitch)
+    watchman: Watchman = field(factory=Watchman)
     gate: anyio.Lock = field(factory=anyio.Lock)
     attempt_began: Callable[[TrialOrder, int], Awaitable[None]] = _nobody
     listen: Callable[[str, Traced], None] | None = None

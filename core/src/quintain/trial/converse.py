@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 from anyio.abc import TaskGroup
+
 from quintain.contracts.answerer import Answerer, Exchange
 from quintain.contracts.driver import Session
 from quintain.errors import ProcessGone, QuintainError
@@ -18,7 +19,7 @@ from quintain.model.question import Answer, Question
 from quintain.trial.decide import Stopped
 from quintain.trial.spend import SpendMeter
 from quintain.trial.trace import Trace
-from quintain.trial.watch import Clocks
+from quintain.trial.watch import Clocks, Watchman
 
 
 class Conversation:
@@ -30,6 +31,7 @@ class Conversation:
         trace: where everything goes.
         meter: adds up the agent's usage.
         limits: the bounds.
+        watchman: looks at its clocks.
         gate: held while a question is answered; shared by all trials if a person answers.
         exceeded: says why the allowance is spent, or None.
     """
@@ -42,6 +44,7 @@ class Conversation:
         meter: SpendMeter,
         limits: Limits,
         *,
+        watchman: Watchman,
         gate: anyio.Lock | None = None,
         exceeded: Callable[[SpendMeter], str | None] = lambda meter: None,
     ) -> None:
@@ -50,6 +53,7 @@ class Conversation:
         self._trace = trace
         self._meter = meter
         self._limits = limits
+        self._watchman = watchman
         # One question at a time: of this agent, and of all agents if a person answers.
         self._turn = gate or anyio.Lock()
         self._exceeded = exceeded
@@ -84,16 +88,13 @@ class Conversation:
             clocks: watch over it.
             enter: told of each stage as it begins.
         """
-        async with anyio.create_task_group() as group:
-            group.start_soon(clocks.watch)
-            with self._opening:
-                async with opened() as session:
-                    self.stage = Stage.CONVERSE
-                    enter(self.stage)
-                    await self._converse(session, clocks)
-                    self.stage = Stage.QUIESCE
-                    enter(self.stage)
-            group.cancel_scope.cancel()
+        with self._watchman.watching(clocks), self._opening:
+            async with opened() as session:
+                self.stage = Stage.CONVERSE
+                enter(self.stage)
+                await self._converse(session, clocks)
+                self.stage = Stage.QUIESCE
+                enter(self.stage)
 
     async def _converse(self, session: Session, clocks: Clocks) -> None:
         with anyio.CancelScope() as self._talking:
@@ -101,6 +102,7 @@ class Conversation:
                 self._talking.cancel()
             async with anyio.create_task_group() as group:
                 await self._listen(session, group, clocks)
+                # Whoever still looks for an answer lets go of the session before it is left.
                 group.cancel_scope.cancel()
         if self.terminal is None and self.stopped is not None:
             await self._interrupt(session)

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from attrs import evolve, frozen
+
 from quintain.errors import QuintainError
 from quintain.model.events import Done, Failed
 from quintain.model.exit import Exit

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio.to_thread
 from attrs import field, frozen
+
 from quintain import process
 from quintain.contracts.assertion import CommandResult
 from quintain.errors import UsageError, WorkspaceError
@@ -54,6 +55,7 @@ class StoredEvidence:
         host: the host's environment variables.
         limit_s: seconds for a nested assertion.
         scratch: directory under which copies are made.
+        keepers: make many processes fast.
     """
 
     case: Case
@@ -68,6 +70,7 @@ class StoredEvidence:
     host: Mapping[str, str] = field(repr=False)
     limit_s: float = 120.0
     scratch: Path | None = None
+    keepers: process.Keepers | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -116,7 +119,7 @@ class StoredEvidence:
             if not where.is_dir():
                 raise WorkspaceError(f"there is no directory {cwd} in the workspace")
             command = process.Command(tuple(argv), where, self._environment(room, where, env or {}, pass_env))
-            done = await process.run(command, input=input, timeout_s=timeout_s)
+            done = await process.run(command, input=input, timeout_s=timeout_s, keepers=self.keepers)
         return CommandResult(
             code=None if done.timed_out else done.exit.code,
             signal=done.exit.signal,

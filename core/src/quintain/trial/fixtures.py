@@ -7,6 +7,7 @@ import re
 from typing import Any, TypeVar
 
 from attrs import frozen
+
 from quintain.identity.canonical import canonical_json
 from quintain.model.case import Case
 from quintain.model.codec import from_plain, to_plain

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from quintain import process
 from quintain.model.case import Case
+from quintain.model.exit import Exit
 from quintain.model.trial import Allowance, TrialOrder
 from quintain.trial.environment import MARKER
+from quintain.trial.memory import kills_for_memory
 from quintain.trial.trace import Trace
 from quintain.workspace.area import TrialArea
 
@@ -28,7 +31,7 @@ class WatchedProcess:
         return self._inner.pid
 
     @property
-    def exit(self) -> process.Exit | None:
+    def exit(self) -> Exit | None:
         """How it ended, or None while it runs."""
         return self._inner.exit
 
@@ -47,11 +50,11 @@ class WatchedProcess:
         """No more input."""
         await self._inner.close_stdin()
 
-    async def wait(self) -> process.Exit:
+    async def wait(self) -> Exit:
         """Wait for the process itself."""
         return await self._inner.wait()
 
-    async def stop(self) -> process.Exit:
+    async def stop(self) -> Exit:
         """End it and its whole tree."""
         return await self._inner.stop()
 
@@ -63,10 +66,11 @@ class TrialLaunch:
         order: the trial.
         attempt: number of the attempt.
         area: its private directories.
-        environment: what the agent sees.
+        environment: makes what the agent sees, when it is first needed.
         trace: where raw protocol goes.
         marker: value that recognises its processes.
         sandbox: what to run processes in, or None.
+        keepers: make many processes fast.
     """
 
     def __init__(
@@ -74,19 +78,22 @@ class TrialLaunch:
         order: TrialOrder,
         attempt: int,
         area: TrialArea,
-        environment: Mapping[str, str],
+        environment: Callable[[], Mapping[str, str]],
         trace: Trace,
         *,
         marker: str,
         sandbox: process.Sandbox | None,
+        keepers: process.Keepers | None,
     ) -> None:
         self._order = order
         self._attempt = attempt
         self._area = area
-        self._environment = environment
+        self._make_environment = environment
         self._trace = trace
         self._marker = marker
         self._sandbox = sandbox
+        self._keepers = keepers
+        self._kills: int | None = None
         self.processes: list[process.Process] = []
 
     @property
@@ -144,6 +151,10 @@ class TrialLaunch:
         """What `spawn` gives to a process unless told more."""
         return self._environment
 
+    @cached_property
+    def _environment(self) -> Mapping[str, str]:
+        return self._make_environment()
+
     def raw(self, direction: Literal["in", "out"], line: str) -> None:
         """Keep one line of raw protocol."""
         self._trace.add_raw(direction, line)
@@ -158,6 +169,8 @@ class TrialLaunch:
         stdin: Literal["pipe", "null"] = "null",
     ) -> AsyncIterator[WatchedProcess]:
         """Start a process; leaving kills whatever is left of its tree."""
+        if not self.processes:
+            self._kills = kills_for_memory()
         limits = self._order.limits
         where = cwd or self.workspace
         command = process.Command(
@@ -169,13 +182,23 @@ class TrialLaunch:
             sandbox=self._sandbox,
             limits=process.Limits(line_bytes=limits.line_bytes, grace_s=limits.grace_s, linger_s=limits.linger_s),
         )
-        async with process.spawn(command) as started:
+        async with process.spawn(command, keepers=self._keepers) as started:
             self.processes.append(started)
             yield WatchedProcess(started, self._trace)
 
-    def activity(self) -> tuple[float, int] | None:
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables that a process of the agent saw."""
+        return tuple(sorted(self._environment)) if self.processes else ()
+
+    def killed_for_memory(self) -> bool:
+        """The kernel has killed something for want of memory since the first process was started."""
+        now = kills_for_memory() if self.processes else None
+        return now is not None and self._kills is not None and now > self._kills
+
+    async def activity(self) -> tuple[float, int] | None:
         """CPU seconds and number of processes so far, or None if there is none."""
-        seen = [one.activity() for one in self.processes]
+        seen = [await one.activity() for one in self.processes]
         if not seen:
             return None
         return sum(one.cpu_s for one in seen), sum(one.processes for one in seen)

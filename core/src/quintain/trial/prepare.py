@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from attrs import frozen
+
 from quintain.contracts.answerer import AnswererSpec
 from quintain.contracts.driver import DriverSpec, Runtime
 from quintain.errors import AuthoringError, RecordError
@@ -13,9 +14,11 @@ from quintain.model.codec import from_plain
 from quintain.model.plain import Json, PluginUse
 from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
-from quintain.trial.grade import Check, prepare
+from quintain.trial.grade import Check, identity, prepare
 
 C = TypeVar("C")
+
+SANDBOXES = ("none", "bwrap")
 
 
 @frozen
@@ -27,6 +30,7 @@ class Prepared:
         runtime: what the driver will execute and can do.
         answerer: with `answerer_config`, who answers.
         checks: the case's grader.
+        grader: identity of what grades.
         plugins: which installed code takes part.
     """
 
@@ -36,6 +40,7 @@ class Prepared:
     answerer: AnswererSpec[Any]
     answerer_config: Any
     checks: tuple[Check, ...]
+    grader: str
     plugins: tuple[PluginUse, ...]
 
 
@@ -46,6 +51,12 @@ def prepare_order(order: TrialOrder, plugins: Plugins) -> Prepared:
         PluginError: a plugin isn't there or is broken.
         AuthoringError: a configuration is wrong.
     """
+    if order.isolation.sandbox not in SANDBOXES:
+        raise AuthoringError(
+            f"there is no sandbox `{order.isolation.sandbox}`",
+            where=f"profile {order.profile}: isolation.sandbox",
+            hint=f"one of {', '.join(SANDBOXES)}",
+        )
     driver = plugins.driver(order.driver.name)
     driver_config = structure(order.driver.config, driver.config, f"profile {order.profile}: driver.config")
     answerer = plugins.answerer(order.answerer.name)
@@ -54,7 +65,14 @@ def prepare_order(order: TrialOrder, plugins: Plugins) -> Prepared:
     uses = [plugins.use("driver", driver.name), plugins.use("answerer", answerer.name)]
     uses += [plugins.use("assertion", name) for name in sorted({check.assertion.type for check in checks})]
     return Prepared(
-        driver, driver_config, driver.runtime(driver_config), answerer, answerer_config, checks, tuple(uses)
+        driver,
+        driver_config,
+        driver.runtime(driver_config),
+        answerer,
+        answerer_config,
+        checks,
+        identity(checks, order.hidden),
+        tuple(uses),
     )
 
 

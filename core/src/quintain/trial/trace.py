@@ -1,6 +1,6 @@
 """The trace of an attempt: what happened, stamped, redacted, bounded and written as it happens.
 
-`events.jsonl` holds one `Traced` a line, `raw.jsonl` the protocol as it was. Secrets are taken out here and nowhere
+One file holds one `Traced` a line, another the protocol as it was. Secrets are taken out here and nowhere
 else, before anything is stored, shown or graded. What goes beyond a bound is counted, never silently left out.
 """
 
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Literal, overload
+from typing import Literal, overload
+
+from attrs import frozen
 
 from quintain.errors import RecordError, StoreError
 from quintain.model.codec import dumps, from_plain, to_plain
@@ -42,12 +45,29 @@ ALWAYS_KEPT = (Ready, Used, Asked, Answered, Done, Failed, StageBegan, Note)
 """Kinds of event without which an outcome or a bill could not be recomputed; a bound never drops them."""
 
 
+@frozen
+class TraceFiles:
+    """Names of the files of one attempt's evidence; they are made when there is something to write."""
+
+    stem: str
+
+    @property
+    def events(self) -> str:
+        """One `Traced` a line."""
+        return f"{self.stem}.events.jsonl"
+
+    @property
+    def raw(self) -> str:
+        """The protocol as it was."""
+        return f"{self.stem}.raw.jsonl"
+
+
 class _Lines:
     """An append-only file of lines, opened when there is something to write and written in blocks."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self._file: IO[bytes] | None = None
+        self._file: int | None = None
         self._waiting: list[str] = []
         self._size = 0
 
@@ -60,22 +80,28 @@ class _Lines:
     def flush(self) -> None:
         if not self._waiting:
             return
-        if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab", buffering=0)
         data = ("\n".join(self._waiting) + "\n").encode("ascii")
-        written = 0
-        while written < len(data):
-            written += self._file.write(data[written:])
         self._waiting.clear()
         self._size = 0
+        if self._file is None:
+            self._file = self._open()
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        try:
+            return os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self.path, flags, 0o600)
 
     def close(self) -> None:
         try:
             self.flush()
         finally:
             if self._file is not None:
-                self._file.close()
+                os.close(self._file)
                 self._file = None
 
 
@@ -83,7 +109,7 @@ class Trace:
     """Writes one attempt's trace.
 
     Args:
-        directory: where the files go; it is made when there is something to write.
+        files: where it goes.
         redactor: takes secrets out.
         limit: bytes of events that are kept.
         raw_limit: bytes of raw protocol that are kept.
@@ -93,7 +119,7 @@ class Trace:
 
     def __init__(
         self,
-        directory: Path,
+        files: TraceFiles,
         redactor: Redactor,
         *,
         limit: int,
@@ -101,8 +127,8 @@ class Trace:
         canaries: Sequence[str] = (),
         listen: Callable[[Traced], None] | None = None,
     ) -> None:
-        self._events = _Lines(directory / "events.jsonl")
-        self._raw = _Lines(directory / "raw.jsonl")
+        self._events = _Lines(files.events)
+        self._raw = _Lines(files.raw)
         self._redactor = redactor
         self._limit = limit
         self._raw_limit = raw_limit
@@ -127,7 +153,7 @@ class Trace:
     def add(self, event: Event, *, late: bool = False) -> Event:
         """Stamp and keep an event; returns it as it is kept, without secrets."""
         self._seq += 1
-        traced = Traced(self._seq, round(self.elapsed_s, 6), event, late)
+        traced = Traced(self._seq, round(time.monotonic() - self._began, 6), event, late)
         line = dumps(to_plain(traced))
         if self._redactor.active:
             redacted = self._redactor.text(line)
@@ -233,7 +259,7 @@ class Trace:
         if self._memory is not None:
             return self._memory
         self._events.flush()
-        return StoredTrace(self._events.path)
+        return StoredTrace(Path(self._events.path))
 
 
 class StoredTrace(Sequence[Traced]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import evolve
+
 from quintain.model.events import Traced
 from quintain.model.grade import Grade
 from quintain.model.outcome import NOT_RETRIED, Outcome, OutcomeKind
@@ -76,7 +77,6 @@ async def _report(
         outcome=outcome,
         grade=graded,
         attempts=tuple(attempts),
-        plugins=prepared.plugins,
     )
 
 
@@ -115,6 +115,7 @@ async def grade_evidence(
         host=bench.host,
         limit_s=order.limits.assertion_s,
         scratch=bench.scratch,
+        keepers=bench.keepers,
     )
     findings = [
         Finding("tampering", f"the agent {found.kind} {found.path}: {found.why}", (found.path,))
@@ -124,6 +125,6 @@ async def grade_evidence(
         prepared.checks,
         evidence,
         limit_s=order.limits.assertion_s,
-        hidden=fixtures.hidden_digest,
+        grader=prepared.grader,
         findings=findings,
     )

@@ -8,26 +8,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
+
 from quintain.model.limits import Limits
 from quintain.trial.decide import Stopped
 
-SLOW_CHECK_S = 2.0
-"""Disk and processes are looked at this often."""
 BUSY_SHARE = 0.05
 """CPU seconds per second of silence from which an agent counts as busy."""
+TICKS = 20
+"""A bound is looked at so many times before it is passed, so that it is noticed soon after."""
+SHORTEST_TICK_S, LONGEST_TICK_S = 0.02, 0.5
+DISK_TICK_S = 2.0
 
 
 class Clocks:
-    """Watches one conversation.
+    """Bounds of one conversation.
 
     Args:
         limits: the bounds.
         stop: called once when a bound is passed, with the reason in words.
-        cpu_s: CPU seconds and number of processes of the agent's tree so far; None if there is no process.
+        activity: CPU seconds and number of processes of the agent's tree so far; None if there is no process.
         areas: directories whose size counts against the disk limit.
         idle: whether the idle limit applies.
     """
@@ -37,7 +41,7 @@ class Clocks:
         limits: Limits,
         stop: Callable[[Stopped, str], None],
         *,
-        activity: Callable[[], tuple[float, int] | None],
+        activity: Callable[[], Awaitable[tuple[float, int] | None]],
         areas: Callable[[], Sequence[Path]],
         idle: bool = True,
     ) -> None:
@@ -47,10 +51,13 @@ class Clocks:
         self._areas = areas
         self._idle_s = limits.idle_s if idle else None
         self._began = self._life = time.monotonic()
-        self._ready = False
+        self._ready = self._over = False
         self._paused_at: float | None = None
         self._paused_s = 0.0
         self._sample: tuple[float, float, int] | None = None
+        self._disk_at = self._began
+        bounds = [bound for bound in (limits.startup_s, self._idle_s, limits.total_s) if bound is not None]
+        self.tick_s = min(max(min(bounds, default=LONGEST_TICK_S) / TICKS, SHORTEST_TICK_S), LONGEST_TICK_S)
 
     def alive(self) -> None:
         """There was evidence of life."""
@@ -67,46 +74,21 @@ class Clocks:
         if self._paused_at is not None:
             now = time.monotonic()
             self._paused_s += now - self._paused_at
-            self._paused_at = None
-            self._life = now
-            self._sample = None
+            self._paused_at, self._life, self._sample = None, now, None
 
-    @property
-    def waited_s(self) -> float:
-        """Seconds that questions were out."""
-        return self._paused_s
+    async def look(self) -> None:
+        """Stop the agent if a bound is passed."""
+        now = time.monotonic()
+        if self._over:
+            return
+        found = await self._excess(now)
+        if found is None and self._paused_at is None:
+            found = await self._passed(now)
+        if found is not None:
+            self._over = True
+            self._stop(*found)
 
-    async def watch(self) -> None:
-        """Run until cancelled; calls `stop` at most once."""
-        slow = self._limits.disk_bytes is not None or self._limits.processes is not None
-        while True:
-            now = time.monotonic()
-            if self._paused_at is None:
-                found = self._passed(now)
-                if found is not None:
-                    self._stop(*found)
-                    return
-            if slow:
-                excess = self._excess()
-                if excess is not None:
-                    self._stop(*excess)
-                    return
-            await anyio.sleep(max(0.005, self._next(now) if not slow else min(self._next(now), SLOW_CHECK_S)))
-
-    def _next(self, now: float) -> float:
-        """Seconds until the earliest bound could be passed."""
-        if self._paused_at is not None:
-            return 0.2
-        waits = [60.0]
-        if self._limits.total_s is not None:
-            waits.append(self._began + self._paused_s + self._limits.total_s - now)
-        if not self._ready and self._limits.startup_s is not None:
-            waits.append(self._began + self._limits.startup_s - now)
-        if self._ready and self._idle_s is not None:
-            waits.append(self._life + (self._idle_s if self._sample else self._idle_s / 2) - now)
-        return min(waits)
-
-    def _passed(self, now: float) -> tuple[Stopped, str] | None:
+    async def _passed(self, now: float) -> tuple[Stopped, str] | None:
         elapsed = now - self._began - self._paused_s
         limits = self._limits
         if limits.total_s is not None and elapsed >= limits.total_s:
@@ -115,37 +97,71 @@ class Clocks:
             if limits.startup_s is not None and elapsed >= limits.startup_s:
                 return Stopped.STARTUP, f"it was not ready after {elapsed:.1f} s (limit {limits.startup_s:g} s)"
             return None
+        return await self._silent(now)
+
+    async def _silent(self, now: float) -> tuple[Stopped, str] | None:
         silent = now - self._life
         if self._idle_s is None or silent < self._idle_s / 2:
             return None
         if self._sample is None:
             # CPU time is compared over the second half of the silence: what it used before says nothing of now.
-            self._sample = (now, *(self._activity() or (0.0, 0)))
+            self._sample = (now, *(await self._activity() or (0.0, 0)))
         if silent < self._idle_s:
             return None
-        if self._busy(now):
+        if await self._busy(now):
             self._life, self._sample = now, None
             return None
         return Stopped.IDLE, f"it gave no sign of life for {silent:.1f} s (limit {self._idle_s:g} s)"
 
-    def _busy(self, now: float) -> bool:
-        activity = self._activity()
+    async def _busy(self, now: float) -> bool:
+        activity = await self._activity()
         if activity is None or self._sample is None:
             return False
         at, cpu_s, processes = self._sample
         return activity[0] - cpu_s > BUSY_SHARE * (now - at) or activity[1] > processes
 
-    def _excess(self) -> tuple[Stopped, str] | None:
+    async def _excess(self, now: float) -> tuple[Stopped, str] | None:
         limits = self._limits
         if limits.processes is not None:
-            activity = self._activity()
+            activity = await self._activity()
             if activity is not None and activity[1] > limits.processes:
                 return Stopped.PROCESSES, f"it had {activity[1]} processes at once (limit {limits.processes})"
-        if limits.disk_bytes is not None:
+        if limits.disk_bytes is not None and now >= self._disk_at:
+            self._disk_at = now + DISK_TICK_S
             used = sum(disk_bytes(area) for area in self._areas())
             if used > limits.disk_bytes:
                 return Stopped.DISK, f"it took {used} bytes of disk (limit {limits.disk_bytes})"
         return None
+
+
+class Watchman:
+    """Looks at the clocks of all conversations of a bench: one task for all, because a task for each is dear."""
+
+    def __init__(self) -> None:
+        self._clocks: list[Clocks] = []
+        self._tick_s = LONGEST_TICK_S
+        self._wake = anyio.Event()
+
+    @contextmanager
+    def watching(self, clocks: Clocks) -> Iterator[None]:
+        """Look at a conversation's clocks while the context is open."""
+        self._clocks.append(clocks)
+        if clocks.tick_s < self._tick_s:
+            self._wake.set()
+        try:
+            yield
+        finally:
+            self._clocks.remove(clocks)
+
+    async def watch(self) -> None:
+        """Run until cancelled."""
+        while True:
+            self._tick_s = min((clocks.tick_s for clocks in self._clocks), default=LONGEST_TICK_S)
+            self._wake = anyio.Event()
+            with anyio.move_on_after(self._tick_s):
+                await self._wake.wait()
+            for clocks in tuple(self._clocks):
+                await clocks.look()
 
 
 def disk_bytes(root: Path) -> int:
