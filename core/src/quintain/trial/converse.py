@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 
 import anyio
@@ -57,8 +57,7 @@ class Conversation:
         # One question at a time: of this agent, and of all agents if a person answers.
         self._turn = gate or anyio.Lock()
         self._exceeded = exceeded
-        self._opening = anyio.CancelScope()
-        self._talking: anyio.CancelScope | None = None
+        self._scope = anyio.CancelScope()
         self._history: list[Exchange] = []
         self._questions = 0
         self._out = 0
@@ -73,7 +72,7 @@ class Conversation:
         """End the conversation from outside; the first reason stands, and what the agent said before it wins."""
         if self.terminal is None and self.stopped is None:
             self.stopped, self.stopped_because = why, because
-        (self._talking or self._opening).cancel()
+        self._scope.cancel()
 
     async def hold(
         self,
@@ -88,39 +87,39 @@ class Conversation:
             clocks: watch over it.
             enter: told of each stage as it begins.
         """
-        with self._watchman.watching(clocks), self._opening:
+        with self._watchman.watching(clocks), self._scope:
             async with opened() as session:
                 self.stage = Stage.CONVERSE
                 enter(self.stage)
-                await self._converse(session, clocks)
-                self.stage = Stage.QUIESCE
-                enter(self.stage)
-
-    async def _converse(self, session: Session, clocks: Clocks) -> None:
-        with anyio.CancelScope() as self._talking:
-            if self.stopped is not None:
-                self._talking.cancel()
-            async with anyio.create_task_group() as group:
-                await self._listen(session, group, clocks)
-                # Whoever still looks for an answer lets go of the session before it is left.
-                group.cancel_scope.cancel()
-        if self.terminal is None and self.stopped is not None:
-            await self._interrupt(session)
+                try:
+                    async with anyio.create_task_group() as group:
+                        await self._listen(session, group, clocks)
+                        # Whoever still looks for an answer lets go of the session before it is left.
+                        group.cancel_scope.cancel()
+                finally:
+                    if self.terminal is None and self.stopped is not None:
+                        await self._interrupt(session)
+                    self.stage = Stage.QUIESCE
+                    enter(self.stage)
 
     async def _listen(self, session: Session, group: TaskGroup, clocks: Clocks) -> None:
+        """Take what comes until the session ends; after the agent's last word only for a short while."""
         events = session.__aiter__()
         try:
             async for event in events:
+                late = self.terminal is not None
+                kept = self._trace.add(event, late=late)
+                if late:
+                    self._notice_late(event)
+                    continue
                 clocks.alive()
-                kept = self._trace.add(event)
                 self._notice(event, kept)
                 if isinstance(event, Asked):
                     self._ask(event.question, session, group, clocks)
                 if self.terminal is not None:
-                    await self._linger(events)
-                    break
+                    clocks.linger()
         finally:
-            if isinstance(events, AsyncGenerator):
+            if isinstance(events, AsyncGenerator) and events.ag_frame is not None:
                 with anyio.CancelScope(shield=True):
                     await events.aclose()
 
@@ -135,13 +134,9 @@ class Conversation:
         elif isinstance(kept, Done | Failed):
             self.terminal = kept
 
-    async def _linger(self, events: AsyncIterator[Event]) -> None:
-        """Take what comes late, for a short while; the result stands."""
-        with anyio.move_on_after(self._limits.linger_s):
-            async for event in events:
-                self._trace.add(event, late=True)
-                if isinstance(event, Used):
-                    self._meter.add(event.usage)
+    def _notice_late(self, event: Event) -> None:
+        if isinstance(event, Used):
+            self._meter.add(event.usage)
 
     def _ask(self, question: Question, session: Session, group: TaskGroup, clocks: Clocks) -> None:
         self._questions += 1
@@ -159,8 +154,7 @@ class Conversation:
             answer = await self._find_answer(question)
         except Exception as error:  # noqa: BLE001  # whatever an answerer raises, the agent is not to blame
             self.answerer_error = error
-            if self._talking is not None:
-                self._talking.cancel()
+            self._scope.cancel()
             return
         waited_s = time.monotonic() - began
         self._history.append(Exchange(question, answer, waited_s))

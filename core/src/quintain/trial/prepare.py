@@ -64,16 +64,9 @@ def prepare_order(order: TrialOrder, plugins: Plugins) -> Prepared:
     checks = prepare(order.case.assertions, plugins, where=order.case.source or f"case {order.case.id}")
     uses = [plugins.use("driver", driver.name), plugins.use("answerer", answerer.name)]
     uses += [plugins.use("assertion", name) for name in sorted({check.assertion.type for check in checks})]
-    return Prepared(
-        driver,
-        driver_config,
-        driver.runtime(driver_config),
-        answerer,
-        answerer_config,
-        checks,
-        identity(checks, order.hidden),
-        tuple(uses),
-    )
+    grader = identity(checks, order.hidden)
+    runtime = driver.runtime(driver_config)
+    return Prepared(driver, driver_config, runtime, answerer, answerer_config, checks, grader, tuple(uses))
 
 
 def structure(config: Mapping[str, Json], cls: type[C], where: str) -> C:

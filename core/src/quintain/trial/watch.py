@@ -56,7 +56,8 @@ class Clocks:
         self._paused_s = 0.0
         self._sample: tuple[float, float, int] | None = None
         self._disk_at = self._began
-        bounds = [bound for bound in (limits.startup_s, self._idle_s, limits.total_s) if bound is not None]
+        self._linger_at: float | None = None
+        bounds = [b for b in (limits.startup_s, self._idle_s, limits.total_s, limits.linger_s) if b is not None]
         self.tick_s = min(max(min(bounds, default=LONGEST_TICK_S) / TICKS, SHORTEST_TICK_S), LONGEST_TICK_S)
 
     def alive(self) -> None:
@@ -76,10 +77,19 @@ class Clocks:
             self._paused_s += now - self._paused_at
             self._paused_at, self._life, self._sample = None, now, None
 
+    def linger(self) -> None:
+        """The agent has said its last word; what comes late may come for a short while."""
+        self._linger_at = time.monotonic() + self._limits.linger_s
+
     async def look(self) -> None:
         """Stop the agent if a bound is passed."""
         now = time.monotonic()
         if self._over:
+            return
+        if self._linger_at is not None:
+            if now >= self._linger_at:
+                self._over = True
+                self._stop(Stopped.TOTAL, "it lingered")
             return
         found = await self._excess(now)
         if found is None and self._paused_at is None:
