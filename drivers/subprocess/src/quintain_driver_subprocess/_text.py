@@ -1,0 +1,123 @@
+"""A program that speaks no protocol: it is told its prompt, and what it prints is its answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+import anyio
+from quintain import (
+    AgentProcess,
+    Answer,
+    Done,
+    Event,
+    Line,
+    Log,
+    Message,
+    ProcessGone,
+    Progress,
+    ProtocolError,
+    Question,
+    Ready,
+)
+
+from quintain_driver_subprocess._json import visible
+from quintain_driver_subprocess._parser import QUOTED
+from quintain_driver_subprocess._session import lines_of
+
+KEPT = 8 * 1024 * 1024
+"""Bytes of output that are kept as the answer; what comes after is counted."""
+
+PROGRESS_S = 1.0
+"""A sign of life is passed on at most so often, in seconds."""
+
+SHOWN = 200
+"""Characters of a line that a sign of life shows."""
+
+
+class TextSession:
+    """One run of such a program.
+
+    Args:
+        process: the program.
+        name: what it is called.
+        prompt: what to write to its standard input; None if it is told in another way.
+    """
+
+    def __init__(self, process: AgentProcess, name: str, prompt: bytes | None) -> None:
+        self._process = process
+        self._name = name
+        self._prompt = prompt
+
+    async def tell(self) -> None:
+        """Write the prompt and close the input; goes on beside the reading."""
+        if self._prompt is None:
+            return
+        with suppress(ProcessGone):  # a program may ignore its input
+            await self._process.send(self._prompt)
+        await self._process.close_stdin()
+
+    async def __aiter__(self) -> AsyncGenerator[Event]:
+        yield Ready(agent=self._name)
+        output = Output()
+        shown_at = -PROGRESS_S
+        async with lines_of(self._process) as lines:
+            async for line in lines:
+                output.add(line)
+                if (now := anyio.current_time()) - shown_at >= PROGRESS_S:
+                    shown_at = now
+                    yield Progress(visible(line.text)[:SHOWN])
+        for event in output.events():
+            yield event
+        end = self._process.exit
+        if end is not None and end.clean:
+            yield Done(output.text)
+        # Else it just ends: the engine knows the exit status and the error output, and says so.
+
+    async def answer(self, question: Question, answer: Answer) -> None:
+        """Never called: such a program can't ask."""
+        raise ProcessGone(f"{self._name} speaks no protocol and can't be answered")
+
+    async def interrupt(self) -> None:
+        """Such a program can't be asked to stop; the core ends it."""
+
+
+class Output:
+    """What a program printed, up to a bound. Line ends are those of Unix, and the last one is left out."""
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+        self._room = KEPT
+        self._dropped = 0
+        self._lines = 0
+        self._inexact: ProtocolError | None = None
+
+    def add(self, line: Line) -> None:
+        """Take one line."""
+        self._lines += 1
+        if self._inexact is None and not line.dropped and not line.exact:
+            message = "bytes that are not UTF-8 were replaced by U+FFFD"
+            self._inexact = ProtocolError(message, line.text[:QUOTED], self._lines)
+        data = line.data if not self._kept and self._room == KEPT else b"\n" + line.data
+        if self._dropped:
+            self._dropped += len(data) + line.dropped
+            return
+        self._kept.append(data[: self._room])
+        self._dropped = len(data) - len(self._kept[-1]) + line.dropped
+        self._room -= len(self._kept[-1])
+
+    @property
+    def text(self) -> str:
+        """What was kept."""
+        return b"".join(self._kept).decode("utf-8", "replace")
+
+    def events(self) -> list[Event]:
+        """The message, and what a reader must know about it."""
+        found: list[Event] = []
+        if self._inexact is not None:
+            found.append(self._inexact)
+        if self._dropped:
+            found.append(Log("the answer goes on beyond what is kept of it", dropped=self._dropped))
+        if text := self.text:
+            found.append(Message(text))
+        return found
