@@ -255,7 +255,7 @@ class Keeper:
         """Ask the command to end: its group, or what runs inside its sandbox, whose own processes must outlive it."""
         if not self.root:
             return
-        self.sent = max(self.sent, signal.SIGTERM)
+        self.sent = max(self.sent, int(signal.SIGTERM))
         inner = list(below(table(), self.pid, WRAPPER_DEPTH)) if self.wrapped else []
         for number in (signal.SIGTERM, signal.SIGCONT):  # one that is suspended has to wake up to hear it
             for row in inner:
@@ -267,7 +267,7 @@ class Keeper:
         """Kill the command, then without delay whatever is left of it."""
         self.settle_s = self.settled_at = 0.0
         if self.root:
-            self.sent = signal.SIGKILL
+            self.sent = int(signal.SIGKILL)
             send_signal(signal.SIGKILL, pid=self.root)
 
     def on_activity(self) -> None:

@@ -56,6 +56,7 @@ class Process:
         self._read_all = False
         self._ended = anyio.Event()
         self._exit: Exit | None = None
+        self._watching: anyio.CancelScope | None = None
         self._closed_by_stop = False
         self._kill_at: float | None = None
         self._cpu_s = 0.0
@@ -138,6 +139,8 @@ class Process:
             await self._ends_within(ANSWER_S)
         if self._exit is None:
             self._keeper.kill()
+            await self._ends_within(ANSWER_S)
+        if self._exit is None:
             await self._lose_keeper()
         return self._known_exit()
 
@@ -170,18 +173,21 @@ class Process:
             await self._ended.wait()
 
     async def watch(self) -> None:
-        """Take what the keeper says, until the end. Runs beside everything else."""
-        try:
-            while True:
-                kind, *values = await self._keeper.receive()
-                if kind == "ended":
-                    break
-                cpu_s, self._processes = values
-                self._cpu_s = max(self._cpu_s, cpu_s)
-                self._pass_on()
-        except KeeperGone:
-            await self._lose_keeper()
-            return
+        """Take what the keeper says, until the end. Runs beside everything else, and is not cancelled with it."""
+        with anyio.CancelScope(shield=True) as self._watching:
+            try:
+                await self._listen()
+            except KeeperGone:
+                await self._lose_keeper()
+
+    async def _listen(self) -> None:
+        while True:
+            kind, *values = await self._keeper.receive()
+            if kind == "ended":
+                break
+            cpu_s, self._processes = values
+            self._cpu_s = max(self._cpu_s, cpu_s)
+            self._pass_on()
         status, sent, killed, left, cpu_s = values
         self._cpu_s = max(self._cpu_s, cpu_s)
         self.unkillable = tuple(left)
@@ -219,9 +225,15 @@ class Process:
             pipe.close()
 
     async def drain(self) -> None:
-        """Read the error output, until the end. Runs beside everything else."""
-        while chunk := await self._errors.chunk():
-            self._captured.feed(chunk)
+        """Read the error output, until the end. Runs beside everything else, and is not cancelled with it."""
+        with anyio.CancelScope(shield=True):
+            while chunk := await self._errors.chunk():
+                self._captured.feed(chunk)
+
+    def abandon(self) -> None:
+        """Don't listen to a keeper any more that has nothing to say."""
+        if self._watching is not None:
+            self._watching.cancel()
 
 
 class _Lines:
@@ -271,7 +283,7 @@ async def spawn(command: Command, *, keepers: Keepers | None = None) -> AsyncIte
                     with anyio.CancelScope(shield=True):
                         await process.stop()
                 if not keeper.idle:
-                    tasks.cancel_scope.cancel()
+                    process.abandon()
     finally:
         if process is not None:
             process.release()
