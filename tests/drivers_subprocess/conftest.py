@@ -92,6 +92,11 @@ class StandInLaunch:
             yield process
 
 
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Callable[..., StandInLaunch]:
+    return lambda **settings: StandInLaunch(tmp_path, **settings)
+
+
 @define
 class Played:
     """What came of one conversation."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from quintain import DriverSpec, Launch, QuintainError, Session
 from quintain_driver_subprocess import _lux, _messages
 from quintain_driver_subprocess._config import PROMPT, PROMPT_FILE, SubprocessConfig, policy, runtime
 from quintain_driver_subprocess._parser import Parser
-from quintain_driver_subprocess._session import JsonSession, Speech
+from quintain_driver_subprocess._session import JsonSession, Speech, lines_of
 from quintain_driver_subprocess._text import TextSession
 
 ARGUMENT_BYTES = 128 * 1024
@@ -34,20 +35,19 @@ async def _open(config: SubprocessConfig, launch: Launch) -> AsyncIterator[Sessi
     env = _environment(config, launch, prompt)
     told = config.mentions(PROMPT) or config.mentions(PROMPT_FILE)
     stdin = config.mode == "jsonl" or not told
-    async with launch.spawn(
-        argv,
-        env=env,
-        cwd=launch.workspace / config.cwd if config.cwd else None,
-        stdin="pipe" if stdin else "null",
-    ) as process:
+    cwd = launch.workspace / config.cwd if config.cwd else None
+    async with (
+        launch.spawn(argv, env=env, cwd=cwd, stdin="pipe" if stdin else "null") as process,
+        lines_of(process) as lines,
+    ):
         if config.mode == "text":
-            text = TextSession(process, Path(argv[0]).name, prompt if stdin else None)
+            text = TextSession(process, lines, Path(argv[0]).name, prompt if stdin else None)
             async with _beside(text.tell):
                 yield text
-            return
-        session = JsonSession(process, *_protocol(config, launch))
-        async with _beside(session.start):
-            yield session
+        else:
+            session = JsonSession(process, lines, *_protocol(config, launch))
+            async with _beside(session.start):
+                yield session
 
 
 def _protocol(config: SubprocessConfig, launch: Launch) -> tuple[Parser, Speech]:
@@ -99,6 +99,7 @@ def _environment(config: SubprocessConfig, launch: Launch, prompt: bytes) -> dic
     return env
 
 
+@cache
 def _helper() -> bytes:
     place = quintain_agent.__file__
     if place is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,17 +30,65 @@ class Speech:
     cancel: Mapping[str, Any] | None = None
 
 
+class Events:
+    """Iterates over what an agent says. Not a generator, so that it can be left in the middle without a trace.
+
+    Args:
+        process: the agent.
+        lines: its output.
+        take: makes events of one line.
+        finish: makes the events that come after the last line.
+        first: the events that come before the first.
+    """
+
+    def __init__(
+        self,
+        process: AgentProcess,
+        lines: AsyncIterator[Line],
+        take: Callable[[Line], Iterable[Event]],
+        *,
+        finish: Callable[[], Iterable[Event]] = tuple,
+        first: Iterable[Event] = (),
+    ) -> None:
+        self._process = process
+        self._lines = lines
+        self._take = take
+        self._finish = finish
+        self._ready = deque(first)
+        self._read_all = False
+
+    def __aiter__(self) -> Events:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._ready:
+            if self._read_all:
+                raise StopAsyncIteration
+            try:
+                self._ready.extend(self._take(await anext(self._lines)))
+            except StopAsyncIteration:
+                self._read_all = True
+                self._ready.extend(self._finish())
+        event = self._ready.popleft()
+        if isinstance(event, Done | Failed):
+            # Nothing more will be said to it; an agent that reads to the end must not hang there.
+            await self._process.close_stdin()
+        return event
+
+
 class JsonSession:
     """One conversation with an agent that speaks the protocol.
 
     Args:
         process: the agent.
-        parser: understands what it says.
+        lines: what it says.
+        parser: understands it.
         speech: what it is told.
     """
 
-    def __init__(self, process: AgentProcess, parser: Parser, speech: Speech) -> None:
+    def __init__(self, process: AgentProcess, lines: AsyncIterator[Line], parser: Parser, speech: Speech) -> None:
         self._process = process
+        self._lines = lines
         self._parser = parser
         self._speech = speech
         self._started = anyio.Event()
@@ -54,14 +103,8 @@ class JsonSession:
         finally:
             self._started.set()
 
-    async def __aiter__(self) -> AsyncGenerator[Event]:
-        async with lines_of(self._process) as lines:
-            async for line in lines:
-                for event in self._parser.feed(line):
-                    if isinstance(event, Done | Failed):
-                        # Nothing more will be said; an agent that reads to the end must not hang there.
-                        await self._process.close_stdin()
-                    yield event
+    def __aiter__(self) -> Events:
+        return Events(self._process, self._lines, self._parser.feed)
 
     async def answer(self, question: Question, answer: Answer) -> None:
         """Send an answer. Raises ProcessGone if the agent doesn't listen any more."""
@@ -83,10 +126,11 @@ def _line(message: Mapping[str, Any]) -> bytes:
 
 @asynccontextmanager
 async def lines_of(process: AgentProcess) -> AsyncIterator[AsyncIterator[Line]]:
-    """The process's lines; an iteration that is left early is closed at once and not by the garbage collector."""
+    """The process's lines, for one iteration that may be left early: it is closed then and not by chance later."""
     lines = process.lines()
     try:
         yield lines
     finally:
         if isinstance(lines, AsyncGenerator):
-            await lines.aclose()
+            with anyio.CancelScope(shield=True):
+                await lines.aclose()

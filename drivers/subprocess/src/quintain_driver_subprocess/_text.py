@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import math
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 
 import anyio
@@ -23,7 +24,7 @@ from quintain import (
 
 from quintain_driver_subprocess._json import visible
 from quintain_driver_subprocess._parser import QUOTED
-from quintain_driver_subprocess._session import lines_of
+from quintain_driver_subprocess._session import Events
 
 KEPT = 8 * 1024 * 1024
 """Bytes of output that are kept as the answer; what comes after is counted."""
@@ -40,14 +41,18 @@ class TextSession:
 
     Args:
         process: the program.
+        lines: what it prints.
         name: what it is called.
         prompt: what to write to its standard input; None if it is told in another way.
     """
 
-    def __init__(self, process: AgentProcess, name: str, prompt: bytes | None) -> None:
+    def __init__(self, process: AgentProcess, lines: AsyncIterator[Line], name: str, prompt: bytes | None) -> None:
         self._process = process
+        self._lines = lines
         self._name = name
         self._prompt = prompt
+        self._output = Output()
+        self._shown_at = -math.inf
 
     async def tell(self) -> None:
         """Write the prompt and close the input; goes on beside the reading."""
@@ -57,21 +62,21 @@ class TextSession:
             await self._process.send(self._prompt)
         await self._process.close_stdin()
 
-    async def __aiter__(self) -> AsyncGenerator[Event]:
-        yield Ready(agent=self._name)
-        output = Output()
-        shown_at = -PROGRESS_S
-        async with lines_of(self._process) as lines:
-            async for line in lines:
-                output.add(line)
-                if (now := anyio.current_time()) - shown_at >= PROGRESS_S:
-                    shown_at = now
-                    yield Progress(visible(line.text)[:SHOWN])
-        for event in output.events():
-            yield event
+    def __aiter__(self) -> Events:
+        return Events(self._process, self._lines, self._take, finish=self._finish, first=(Ready(agent=self._name),))
+
+    def _take(self, line: Line) -> Iterable[Event]:
+        self._output.add(line)
+        now = anyio.current_time()
+        if now - self._shown_at >= PROGRESS_S:
+            self._shown_at = now
+            yield Progress(visible(line.text)[:SHOWN])
+
+    def _finish(self) -> Iterable[Event]:
+        yield from self._output.events()
         end = self._process.exit
         if end is not None and end.clean:
-            yield Done(output.text)
+            yield Done(self._output.text)
         # Else it just ends: the engine knows the exit status and the error output, and says so.
 
     async def answer(self, question: Question, answer: Answer) -> None:
