@@ -6,7 +6,6 @@ import errno
 import itertools
 
 import pytest
-
 from quintain.errors import QuintainError
 from quintain.model.events import Done, Failed
 from quintain.model.exit import Exit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from quintain.model.usage import Cost, CostState, Tokens, Usage
 from quintain.trial.spend import SpendMeter
 

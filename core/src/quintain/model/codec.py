@@ -10,6 +10,9 @@ import difflib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from functools import partial
+from operator import is_
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -50,6 +53,17 @@ def _strict_str(value: Any, _: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"text is wanted here, not {value!r} ({type(value).__name__})")
     return value
+
+
+def _is_enum(cls: Any) -> bool:
+    return isinstance(cls, type) and issubclass(cls, Enum)
+
+
+def _strict_enum(value: Any, cls: type[Enum]) -> Enum:
+    try:
+        return cls(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is none of {', '.join(repr(member.value) for member in cls)}") from None
 
 
 def _path(value: Any, _: Any) -> Path:
@@ -108,12 +122,12 @@ def _unstructure_event(event: Event) -> dict[str, Any]:
 
 def _build() -> Converter:
     built = Converter(forbid_extra_keys=True, detailed_validation=True, omit_if_default=True)
-    built.register_structure_hook(bool, _strict_bool)
-    built.register_structure_hook(int, _strict_int)
-    built.register_structure_hook(float, _strict_float)
-    built.register_structure_hook(str, _strict_str)
+    # By predicate and not by class: a hook for `str` would also take every enumeration of strings.
+    for scalar, hook in ((bool, _strict_bool), (int, _strict_int), (float, _strict_float), (str, _strict_str)):
+        built.register_structure_hook_func(partial(is_, scalar), hook)
     built.register_structure_hook(Path, _path)
     built.register_unstructure_hook(Path, str)
+    built.register_structure_hook_func(_is_enum, _strict_enum)
     built.register_structure_hook_factory(_is_open_tuple, _sequence_factory)
     built.register_structure_hook_factory(_is_mapping, _mapping_hook_factory)
     built.register_structure_hook_factory(attrs.has, _record_factory)
