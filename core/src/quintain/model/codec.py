@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
-from operator import is_
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -64,6 +63,11 @@ def _strict_enum(value: Any, cls: type[Enum]) -> Enum:
         return cls(value)
     except ValueError:
         raise ValueError(f"{value!r} is none of {', '.join(repr(member.value) for member in cls)}") from None
+
+
+def _strict_scalar(scalar: type, hook: Callable[[Any, Any], Any], value: Any, cls: Any) -> Any:
+    """What is registered for a class also gets its subclasses, as enumerations of strings."""
+    return hook(value, cls) if cls is scalar else _strict_enum(value, cls)
 
 
 def _path(value: Any, _: Any) -> Path:
@@ -122,9 +126,9 @@ def _unstructure_event(event: Event) -> dict[str, Any]:
 
 def _build() -> Converter:
     built = Converter(forbid_extra_keys=True, detailed_validation=True, omit_if_default=True)
-    # By predicate and not by class: a hook for `str` would also take every enumeration of strings.
+    # By class: cattrs has hooks of its own for these, which a predicate would not come before.
     for scalar, hook in ((bool, _strict_bool), (int, _strict_int), (float, _strict_float), (str, _strict_str)):
-        built.register_structure_hook_func(partial(is_, scalar), hook)
+        built.register_structure_hook(scalar, partial(_strict_scalar, scalar, hook))
     built.register_structure_hook(Path, _path)
     built.register_unstructure_hook(Path, str)
     built.register_structure_hook_func(_is_enum, _strict_enum)
