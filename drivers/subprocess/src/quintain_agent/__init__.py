@@ -1,9 +1,7 @@
 """Write an agent in Python that Quintain can run. This one file needs nothing but Python 3.8.
 
     import quintain_agent
-
     agent = quintain_agent.start(name="my-agent")
-    agent.say("I will write the file.")
     with agent.tool("write", {"path": "hello.txt"}) as tool:
         open("hello.txt", "w").write("hello")
         tool.result("5 characters")
@@ -16,6 +14,7 @@ standard error, and whoever reads standard input finds it at its end.
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 import os
@@ -23,9 +22,8 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO, Any, NoReturn
-
-PROTOCOL = 2
 
 
 class Tool:
@@ -64,7 +62,7 @@ class Agent:
         self.deadline_s: float | None = start["deadline_s"]
         self.max_usd: float | None = start["max_usd"]
         self.max_tokens: int | None = start["max_tokens"]
-        self.model: str | None = start["model"]
+        self.model: str | None = start["model"]  # the one that is asked for
         self._reader, self._writer = reader, writer
         self._ids = itertools.count(1)
         self._sending, self._asking = threading.Lock(), threading.Lock()
@@ -138,25 +136,16 @@ class Agent:
 
 
 def start(*, name: str | None = None, version: str | None = None, model: str | None = None, **detail: Any) -> Agent:
-    """Read the task and say that the agent is ready. Call it once, at the beginning.
-
-    Args:
-        name: of the agent.
-        version: of the agent.
-        model: the model that it uses.
-        detail: anything else worth recording.
-    """
+    """Read the task, once and at the beginning, and say who the agent is and what else is worth recording of it."""
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    atexit.register(reader.close)
+    atexit.register(writer.close)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     try:
-        said = json.loads(reader.readline())
-        agent = Agent(said, reader, writer) if said["protocol"] == PROTOCOL else None
+        agent = Agent(json.loads(reader.readline()), reader, writer)
     except (ValueError, KeyError, TypeError):
-        agent = None
-    if agent is None:
-        sys.exit(f"this program is an agent that speaks protocol {PROTOCOL}: let Quintain run it")
-    agent.send("ready", agent=name, version=version, model=model or agent.model, detail=detail or None)
+        sys.exit("this program is an agent: let Quintain run it")
+    agent.send("ready", agent=name, version=version, model=model, detail=detail or None)
     return agent
