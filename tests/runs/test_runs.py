@@ -124,11 +124,13 @@ async def test_repeated_authentication_failures_stop_the_run(tmp_path: Path) -> 
 async def test_draining_lets_running_trials_finish(tmp_path: Path) -> None:
     control = Control()
     running: list[str] = []
+    both = anyio.Event()
 
     async def agent(launch: Launch) -> str:
         running.append(launch.trial)
-        while len(running) < 2:
-            await anyio.sleep(0.001)
+        if len(running) == 2:
+            both.set()
+        await both.wait()
         control.drain("interrupted", "by hand")
         await anyio.sleep(0.05)
         return "ok"
