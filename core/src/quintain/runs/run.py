@@ -31,6 +31,7 @@ from quintain.runs.tally import Totals
 from quintain.trial.bench import Bench
 from quintain.trial.trial import run_trial
 from quintain.version import VERSION
+from quintain.workspace.area import refuse_surroundings
 from quintain.workspace.blobs import BlobStore
 
 AUTH_FAILURES = 3
@@ -112,6 +113,7 @@ async def run_plan(
     if settings.concurrency < 1:
         raise UsageError(f"at least one trial runs at a time, not {settings.concurrency}")
     control = control or Control()
+    refuse_surroundings(settings.scratch)
     directory, info = _begin(plan, settings)
     store = RunStore.create(directory, info)
     context = SinkContext(directory, settings.project, settings.output)

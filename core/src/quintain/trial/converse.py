@@ -104,7 +104,7 @@ class Conversation:
 
     async def _listen(self, session: Session, group: TaskGroup, clocks: Clocks) -> None:
         """Take what comes until the session ends; after the agent's last word only for a short while."""
-        events = session.__aiter__()
+        events, ended = session.__aiter__(), False
         try:
             async for event in events:
                 late = self.terminal is not None
@@ -118,8 +118,9 @@ class Conversation:
                     self._ask(event.question, session, group, clocks)
                 if self.terminal is not None:
                     clocks.linger()
+            ended = True
         finally:
-            if isinstance(events, AsyncGenerator) and events.ag_frame is not None:
+            if isinstance(events, AsyncGenerator) and not ended:
                 with anyio.CancelScope(shield=True):
                     await events.aclose()
 

@@ -10,9 +10,8 @@ _COUNTERS = Path("/proc/vmstat")
 def kills_for_memory() -> int | None:
     """How many processes of this machine the kernel has killed so far, or None where it doesn't say."""
     try:
-        for line in _COUNTERS.read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
+        data = _COUNTERS.read_bytes()
     except OSError:
         return None
-    return None
+    at = data.find(b"\noom_kill ")
+    return int(data[at + 10 :].split(None, 1)[0]) if at >= 0 else None

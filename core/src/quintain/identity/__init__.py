@@ -1,0 +1,1 @@
+"""What things are, as digests: canonical data, files and trees."""
