@@ -10,7 +10,7 @@ import anyio
 import pytest
 from process.agents import Agents, alive, bystander, carriers, eventually
 from quintain.process import Keepers, Limits, Process, spawn
-from quintain.process._keeper import table
+from quintain.process._table import table
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from process.agents import Agents, alive, bystander, carriers, eventually
 from quintain.errors import LaunchError
-from quintain.process import Keepers, Limits, _keeper, _keepers, spawn
+from quintain.process import Keepers, Limits, _frames, _keepers, _table, spawn
 
 pytestmark = pytest.mark.anyio
 
@@ -76,8 +76,8 @@ def test_nothing_is_left_even_of_what_cannot_be_recognised(
         agents = [int(process.stdout.readline()) for _ in range(2)]
 
         def below() -> list[int]:
-            rows = _keeper.table()
-            return [row.pid for agent in agents for row in _keeper.below(rows, agent)]
+            rows = _table.table()
+            return [row.pid for agent in agents for row in _table.below(rows, agent)]
 
         assert eventually(lambda: len(below()) == 2)
         hidden = below()
@@ -162,7 +162,7 @@ async def test_a_keeper_survives_a_command_that_could_not_be_started(shell: Agen
 async def test_what_cannot_be_killed_is_told(agent: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     genuine = _keepers.Keeper.receive
 
-    async def receive(keeper: _keepers.Keeper) -> _keeper.Frame:
+    async def receive(keeper: _keepers.Keeper) -> _frames.Frame:
         frame = await genuine(keeper)
         return (*frame[:4], [4711], *frame[5:]) if frame[0] == "ended" else frame
 
@@ -173,12 +173,47 @@ async def test_what_cannot_be_killed_is_told(agent: Agents, monkeypatch: pytest.
                 await process.wait()
 
 
+@pytest.fixture
+def no_subreaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keepers as they are on a system without subreapers and without /proc."""
+    boot = _keepers._BOOT.replace(
+        "_keeper.main()",
+        "_keeper._become_subreaper = bool; import _table; _table._proc_rows = _table._ps_rows; _keeper.main()",
+    )
+    monkeypatch.setattr(_keepers, "_BOOT", boot)
+
+
+@pytest.mark.usefixtures("no_subreaper")
+async def test_without_subreapers_the_group_and_what_descends_from_the_command_die(
+    agent: Agents, marker: tuple[str, str]
+) -> None:
+    hasty = Limits(grace_s=0.2, settle_s=0.1)
+    same_group = "import subprocess; subprocess.Popen(['sleep', '600'])\n"
+    other_session = "import subprocess; subprocess.Popen(['setsid', 'sleep', '600'])\n"
+    async with Keepers() as keepers:
+        for _ in range(2):
+            async with spawn(agent("print('hello')"), keepers=keepers) as process:
+                assert [line.text async for line in process.lines()] == ["hello"]
+                end = await process.wait()
+            assert (end.code, end.stop, end.leftover) == (0, "none", 0)
+        async with spawn(agent(same_group + "print('done')", limits=hasty), keepers=keepers) as process:
+            assert [line.text async for line in process.lines()] == ["done"]
+            assert (await process.wait()).leftover == 1
+        ignores = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        code = same_group + other_session + ignores + FOR_EVER
+        async with spawn(agent(code, limits=hasty), keepers=keepers) as process:
+            await anext(process.lines())
+            assert (await process.activity()).processes == 3
+        assert (await process.wait()).stop == "killed"
+    assert carriers(marker) == []
+
+
 def test_frames_come_out_as_they_went_in_however_they_are_cut() -> None:
     frames = [("spawn", b"\xff", [b"", b"x" * 300], {b"A": b"1"}, 0.25, True), ("term",), ("ended", 9, 15, 0, [], 0.1)]
-    stream, buffer, received = b"".join(_keeper.pack(*frame) for frame in frames), bytearray(), []
+    stream, buffer, received = b"".join(_frames.pack(*frame) for frame in frames), bytearray(), []
     for byte in stream:
         buffer.append(byte)
-        while (frame := _keeper.unpack(buffer)) is not None:
+        while (frame := _frames.unpack(buffer)) is not None:
             received.append(frame)
     assert received == frames
     assert not buffer
@@ -186,12 +221,11 @@ def test_frames_come_out_as_they_went_in_however_they_are_cut() -> None:
 
 def test_the_portable_process_table_agrees_with_that_of_linux() -> None:
     with bystander("/bin/sleep", "600") as sleeper:
-        mine = {row.pid: row for row in _keeper._proc_rows()}
-        portable = {row.pid: row for row in _keeper._ps_rows()}
+        mine = {row.pid: row for row in _table._proc_rows()}
+        portable = {row.pid: row for row in _table._ps_rows()}
         for pid in (os.getpid(), sleeper.pid):
-            assert portable[pid]._replace(session=0, started=0, cpu_s=0) == mine[pid]._replace(
-                session=0, started=0, cpu_s=0
-            )
+            one, other = mine[pid], portable[pid]
+            assert (one.parent, one.group, one.dead) == (other.parent, other.group, other.dead)
         assert portable[sleeper.pid].cpu_s == 0
         assert portable[os.getpid()].cpu_s > 0
 
@@ -200,5 +234,5 @@ def test_a_program_with_brackets_and_spaces_in_its_name_does_not_confuse_the_tab
     odd = tmp_path / ") Z 1 (x"
     odd.symlink_to("/bin/sleep")
     with bystander(str(odd), "600") as process:
-        row = {row.pid: row for row in _keeper._proc_rows()}[process.pid]
+        row = {row.pid: row for row in _table._proc_rows()}[process.pid]
         assert (row.parent, row.dead) == (os.getpid(), False)

@@ -10,140 +10,40 @@ It is run as `python -I -S`, imports only a few modules of the standard library,
 listens on a socket that it has as standard input. Both ends speak frames: four bytes of length, then a
 `marshal`ed tuple (both ends are the same interpreter). The other end is `_keepers.py`.
 
+What an agent asks another service to start (a container engine, cron) is nobody's descendant and not found.
+
 On systems without subreapers (macOS) the tree is found by `ps`: the command's process group, and what descends from the
 keeper. A process that leaves the group *and* loses its parent before it is looked at escapes there.
 """
 
 from __future__ import annotations
 
-import marshal
 import os
 import select
-import signal
-import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    import socket
+    from collections.abc import Callable
+    from typing import Any
+
+    from quintain.process._frames import KILL_S, pack, unpack
+    from quintain.process._table import Row, below, send_signal, table
+else:
+    # it runs outside of the package; and the modules in C come without enumerations, which are half of its start
+    import _signal as signal
+    import _socket as socket
+
+    from _frames import KILL_S, pack, unpack
+    from _table import below, send_signal, table
 
 PR_SET_CHILD_SUBREAPER = 36
 PARENT_CHECK_S = 5.0
-KILL_S = 10.0
 WRAPPER_DEPTH = 2
 """A sandbox puts two processes of its own, an outer and an inner one, above the command."""
-
-Frame = tuple[Any, ...]
-
-
-def pack(*frame: Any) -> bytes:
-    """A frame as bytes."""
-    body = marshal.dumps(frame)
-    return len(body).to_bytes(4, "little") + body
-
-
-def unpack(buffer: bytearray) -> Frame | None:
-    """Take the first whole frame out of what was received, or None if it isn't there yet."""
-    if len(buffer) < 4:
-        return None
-    end = 4 + int.from_bytes(buffer[:4], "little")
-    if len(buffer) < end:
-        return None
-    frame: Frame = marshal.loads(bytes(buffer[4:end]))
-    del buffer[:end]
-    return frame
-
-
-class Row(NamedTuple):
-    """One process in the system's table."""
-
-    pid: int
-    parent: int
-    group: int
-    session: int
-    dead: bool
-    cpu_s: float
-    started: int
-
-
-def table() -> dict[int, Row]:
-    """All processes that we may see, by id."""
-    rows = _proc_rows() if sys.platform == "linux" else _ps_rows()
-    return {row.pid: row for row in rows}
-
-
-def _proc_rows() -> Iterator[Row]:
-    tick = os.sysconf("SC_CLK_TCK")
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            stat = read_small(f"/proc/{name}/stat")
-        except OSError:  # it has ended since the listing
-            continue
-        # the second field is the program's name in brackets and may itself hold brackets and spaces
-        fields = stat[stat.rindex(b")") + 2 :].split()
-        yield Row(
-            pid=int(name),
-            parent=int(fields[1]),
-            group=int(fields[2]),
-            session=int(fields[3]),
-            dead=fields[0] in b"ZX",
-            cpu_s=sum(map(int, fields[11:15])) / tick,
-            started=int(fields[19]),
-        )
-
-
-def _ps_rows() -> Iterator[Row]:
-    import subprocess
-
-    with subprocess.Popen(["ps", "-axo", "pid=,ppid=,pgid=,stat=,time="], stdout=subprocess.PIPE) as ps:
-        listing, _ = ps.communicate()
-    for line in listing.decode("ascii", "replace").splitlines():
-        pid, parent, group, state, clock = line.split()[:5]
-        if int(pid) == ps.pid:
-            continue
-        days, _, hours = clock.rpartition("-")
-        seconds = 0.0
-        for part in hours.split(":"):
-            seconds = seconds * 60 + float(part)
-        yield Row(int(pid), int(parent), int(group), 0, state[0] == "Z", seconds + 86400 * int(days or 0), 0)
-
-
-def read_small(path: str) -> bytes:
-    """A file of /proc, with as few system calls as can be."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        data = os.read(fd, 65536)
-        while len(data) % 4096 == 0 and (more := os.read(fd, 65536)):
-            data += more
-        return data
-    finally:
-        os.close(fd)
-
-
-def below(rows: dict[int, Row], top: int, depth: int = 0) -> Iterator[Row]:
-    """Those that descend from `top`, at least `depth` generations under its children; zombies left out."""
-    children: dict[int, list[Row]] = {}
-    for row in rows.values():
-        children.setdefault(row.parent, []).append(row)
-    waiting = [(top, -1)]
-    while waiting:
-        pid, level = waiting.pop()
-        for row in children.get(pid, ()):
-            waiting.append((row.pid, level + 1))
-            if level + 1 >= depth and not row.dead:
-                yield row
-
-
-def send_signal(number: int, pid: int = 0, group: int = 0) -> None:
-    """Send it to a process or to a group, if it is there."""
-    try:
-        if group:
-            os.killpg(group, number)
-        else:
-            os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):  # gone already, or another user's: what lives on is reported
-        pass
 
 
 class Keeper:
@@ -266,25 +166,28 @@ class Keeper:
     def on_kill(self) -> None:
         """Kill the command, then without delay whatever is left of it."""
         self.settle_s = self.settled_at = 0.0
+        if not self.exact:  # what the command's death orphans is not found again
+            for row in self.tree():
+                send_signal(signal.SIGKILL, pid=row.pid)
         if self.root:
             self.sent = int(signal.SIGKILL)
             send_signal(signal.SIGKILL, pid=self.root)
 
     def on_activity(self) -> None:
         """Say how much the tree has worked and how many it are."""
-        rows = list(self.tree())
+        rows = self.tree()
         self.tell("activity", self.cpu_s() + sum(row.cpu_s for row in rows), len(rows))
 
     def cpu_s(self) -> float:
         return _cpu_of_reaped() - self.cpu_before
 
-    def tree(self) -> Iterator[Row]:
+    def tree(self) -> list[Row]:
+        """All living processes that came of the command."""
         rows = table()
-        yield from below(rows, self.pid)
+        found = {row.pid: row for row in below(rows, self.pid)}
         if not self.exact and self.root:
-            yield from (
-                row for row in rows.values() if row.group == self.root and row.parent != self.pid and not row.dead
-            )
+            found.update((row.pid, row) for row in rows.values() if row.group == self.root and not row.dead)
+        return list(found.values())
 
     def reap(self) -> None:
         """Collect the dead; once the command is among them and nothing is left of it, report its end."""
@@ -293,8 +196,8 @@ class Keeper:
             return
         left: list[int] = []
         killed = 0
-        if not (alone and self.exact):
-            if self.exact and time.monotonic() < self.settled_at:
+        if not (alone if self.exact else not self.tree()):
+            if time.monotonic() < self.settled_at:
                 return
             killed, left = self.kill_tree()
         status, self.status, self.root = self.status, None, 0
@@ -319,7 +222,7 @@ class Keeper:
         give_up = time.monotonic() + KILL_S
         while True:
             alone = self.collect()
-            alive = [] if alone and self.exact else list(self.tree())
+            alive = [] if alone and self.exact else self.tree()
             if not alive and (alone or not self.exact):
                 return len(victims), []
             if time.monotonic() > give_up:
@@ -356,10 +259,13 @@ def _cpu_of_reaped() -> float:
 def main() -> None:
     """Serve until our parent is gone."""
     keeper = Keeper()
+    status = 1
     try:
         keeper.serve()
-    except BaseException as error:
+        status = 0
+    except Exception as error:
         keeper.tell("crashed", f"{type(error).__name__}: {error}")
         raise
     finally:
         keeper.end()
+        os._exit(status)  # there is nothing to tidy up, and that takes its time

@@ -15,12 +15,15 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from quintain.errors import LaunchError
-from quintain.process._keeper import KILL_S, Frame, pack, unpack
+from quintain.process._frames import KILL_S, pack, unpack
+
+if TYPE_CHECKING:
+    from quintain.process._frames import Frame
 
 _BOOT = "import sys; sys.path.append(sys.argv[1]); import _keeper; _keeper.main()"
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 
 import anyio
 
-from quintain.process._keeper import read_small, send_signal, table
+from quintain.process._table import read_small, send_signal, table
 
 PATIENCE_S = 5.0
 PAUSE_S = 0.01
