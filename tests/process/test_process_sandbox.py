@@ -40,9 +40,7 @@ async def test_the_probe_names_its_version() -> None:
 
 
 async def test_what_is_named_is_there_and_nothing_else(shell: Agents, place: Path, sandbox: Sandbox) -> None:
-    code = (
-        f"cat file ../extra/file ../project/file {__file__} 2>&1; echo; ls ..; ls -A /tmp /home /root /run 2>/dev/null"
-    )
+    code = f"cat file ../extra/file ../project/file {__file__} 2>&1; echo; ls ..; ls -A /tmp /run 2>/dev/null"
     lines = await said(shell, code, place, sandbox)
     assert lines[0].startswith("workextra")
     assert sum("No such file" in line for line in lines) == 2

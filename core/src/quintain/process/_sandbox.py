@@ -1,7 +1,7 @@
 """Run a command where it can see the system, its own folders, and nothing else.
 
-Read-only system directories, an empty private /tmp, no /home, its own /proc and process ids, no network unless allowed.
-What isn't named isn't there: that is stronger than forbidding. Done by bubblewrap (`bwrap`), Linux only.
+Read-only system directories, an empty private /tmp, no home directories, its own /proc and process ids, no network
+unless allowed. What isn't named isn't there: that is stronger than forbidding. Done by bubblewrap (`bwrap`), Linux only.
 
 Two things are different for a sandboxed command: its first argument is the resolved path of the program, and if a
 signal ends it, its exit status is 128 plus the signal's number.
