@@ -497,6 +497,21 @@ async def test_the_helper_that_an_agent_imports_is_a_copy_in_its_trial(
     assert place.read_bytes() == Path(HELPER).read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("helper", "shebang", "wanted"),
+    [(None, True, True), (None, False, False), (True, False, True), (False, True, False)],
+)
+async def test_the_helper_is_laid_out_only_where_it_may_be_of_use(
+    play: Play, tmp_path: Path, helper: bool | None, shebang: bool, wanted: bool
+) -> None:
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text("#!/bin/sh\nexit 0\n")
+    wrapper.chmod(0o755)
+    command = ("wrapper",) if shebang else ("/bin/sh", "-c", "exit 0")
+    await play(SubprocessConfig(command, helper=helper), environment={"PATH": str(tmp_path)})
+    assert (tmp_path / "home" / ".quintain-agent").exists() is wanted
+
+
 def test_the_helper_runs_on_old_pythons_and_needs_nothing() -> None:
     source = Path(HELPER).read_text()
     tree = ast.parse(source, feature_version=(3, 8))

@@ -36,7 +36,8 @@ class SubprocessConfig:
         cwd: working directory inside the workspace; the workspace itself if not given.
         model: told to the agent in its start message; a trial in which it says that it runs another is invalid.
         usage_dialect: "disjoint" if the agent counts cached tokens beside its input tokens, "inclusive" if among them.
-        helper: let Python agents `import quintain_agent`.
+        helper: let Python agents `import quintain_agent`. If not given, wherever there may be one: the program is a
+            script, or an argument has `py` in it.
     """
 
     command: tuple[str, ...] = field(converter=_arguments)
@@ -46,7 +47,7 @@ class SubprocessConfig:
     cwd: str | None = None
     model: str | None = None
     usage_dialect: Dialect = "disjoint"
-    helper: bool = True
+    helper: bool | None = None
 
     def __attrs_post_init__(self) -> None:
         for problem in _problems(self):

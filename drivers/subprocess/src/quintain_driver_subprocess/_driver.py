@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import cache
@@ -89,7 +90,7 @@ def _environment(config: SubprocessConfig, launch: Launch, prompt: bytes) -> dic
     env = dict(config.env)
     if config.mode == "jsonl" and config.protocol == 1:
         env |= _lux.environment(launch, prompt)
-    if config.speaks and config.helper:
+    if config.speaks and (_may_be_python(config, launch) if config.helper is None else config.helper):
         # A copy, because where it is installed there is much else to import, and an agent could change it.
         directory = launch.home / HELPER_DIRECTORY
         directory.mkdir(exist_ok=True)
@@ -97,6 +98,20 @@ def _environment(config: SubprocessConfig, launch: Launch, prompt: bytes) -> dic
         others = env.get("PYTHONPATH", launch.environment.get("PYTHONPATH"))
         env["PYTHONPATH"] = os.pathsep.join([str(directory), *([others] if others else [])])
     return env
+
+
+def _may_be_python(config: SubprocessConfig, launch: Launch) -> bool:
+    """Whether the helper is worth a copy: it costs a trial of a tiny program a sixth of its time."""
+    if any("py" in part.lower() for part in config.command):
+        return True
+    found = shutil.which(config.command[0], path=launch.environment.get("PATH"))
+    if found is None:
+        return True  # perhaps a path that starts elsewhere; if it is wrong, `spawn` says so
+    try:
+        with Path(found).open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:  # may be executed and not be read
+        return True
 
 
 @cache
