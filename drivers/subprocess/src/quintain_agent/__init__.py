@@ -1,11 +1,9 @@
 """Write an agent in Python that Quintain can run. This one file needs nothing but Python 3.8.
 
-    import quintain_agent
     agent = quintain_agent.start(name="my-agent")
     with agent.tool("write", {"path": "hello.txt"}) as tool:
         open("hello.txt", "w").write("hello")
         tool.result("5 characters")
-    agent.use(input=120, output=30, cost_usd=0.001)
     agent.done("Written.")
 
 From `start` on standard output and input belong to the protocol: what the program or its children print goes to
@@ -37,9 +35,9 @@ class Tool:
     def result(self, text: str = "", *, output: Any = None, error: bool = False, denied: bool = False) -> None:
         """Report what came of it."""
         self._open = False
+        said = {"text": text, "output": output, "error": error, "denied": denied}
         took = round(time.monotonic() - self._began, 6)
-        said = {"text": text, "output": output, "error": error, "denied": denied, "duration_s": took}
-        self._agent.send("tool_result", id=self.id, name=self.name, **said)
+        self._agent.send("tool_result", id=self.id, name=self.name, duration_s=took, **said)
 
     def __enter__(self) -> Tool:
         return self
