@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from quintain.contracts.tables import assertion_from_table
     from quintain.errors import (
         AuthoringError,
+        LaunchError,
         PluginError,
         PolicyViolation,
         ProcessGone,
@@ -87,7 +88,7 @@ _HOMES = {
     "Line ModelEndpoint Runtime Session",
     "contracts.sink": "Sink SinkContext SinkSpec",
     "contracts.tables": "assertion_from_table",
-    "errors": "AuthoringError PluginError PolicyViolation ProcessGone QuintainError UsageError WorkspaceError",
+    "errors": "AuthoringError LaunchError PluginError PolicyViolation ProcessGone QuintainError UsageError WorkspaceError",
     "functions": "answerer_of driver_of",
     "hooks": "hookimpl",
     "model.case": "Assertion Case",
@@ -148,6 +149,7 @@ __all__ = [
     "IdentityContext",
     "Isolation",
     "Launch",
+    "LaunchError",
     "LimitOverrides",
     "Limits",
     "Line",

@@ -177,7 +177,8 @@ class Session(Protocol):
     """One conversation with one agent."""
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        """Everything that happens: `Ready` first, `Done` or `Failed` at its end; called once.
+        """Everything that happens; called once. `Ready` comes before anything the agent says, `Done` or `Failed` last;
+        noise (`Log`, `Progress`, `Unknown`, `ProtocolError`) may come before `Ready`.
 
         Must not raise for what an agent does wrong: that is a `ProtocolError`, a `Failed` or an iteration that ends
         without either. What it raises counts as a fault of the driver.

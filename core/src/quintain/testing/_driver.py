@@ -15,7 +15,21 @@ from quintain.contracts.driver import Bound, Capability, IdentityContext
 from quintain.errors import RecordError
 from quintain.model.case import Case
 from quintain.model.codec import dumps, from_plain, to_plain
-from quintain.model.events import Answered, Asked, Done, Failed, Ready, ToolCall, ToolResult, Traced
+from quintain.model.events import (
+    Answered,
+    Asked,
+    Done,
+    Failed,
+    Log,
+    Progress,
+    ProtocolError,
+    Ready,
+    StageBegan,
+    ToolCall,
+    ToolResult,
+    Traced,
+    Unknown,
+)
 from quintain.model.limits import Limits, Retry
 from quintain.model.outcome import OutcomeKind
 from quintain.model.question import Answer, Question
@@ -111,7 +125,9 @@ class DriverConformance:
         report, trace = await self._one(self.completing(), tmp_path)
         assert report.outcome.kind is OutcomeKind.COMPLETED, report.outcome
         events = [line.event for line in trace if not line.late]
-        said = [event for event in events if type(event).__name__ != "StageBegan"]
+        said = [
+            event for event in events if not isinstance(event, StageBegan | Log | Progress | Unknown | ProtocolError)
+        ]
         assert isinstance(said[0], Ready), f"the first event is {said[0]}"
         ends = [event for event in said if isinstance(event, Done | Failed)]
         assert len(ends) == 1, f"it ended {len(ends)} times"

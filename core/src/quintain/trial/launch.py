@@ -35,11 +35,9 @@ class WatchedProcess:
         """How it ended, or None while it runs."""
         return self._inner.exit
 
-    async def lines(self) -> AsyncIterator[process.Line]:
+    def lines(self) -> AsyncIterator[process.Line]:
         """Its standard output, line by line."""
-        async for line in self._inner.lines():
-            self._trace.add_raw("out", line.data, dropped=line.dropped)
-            yield line
+        return _KeptLines(self._inner.lines(), self._trace)
 
     async def send(self, data: bytes) -> None:
         """Write to its standard input."""
@@ -57,6 +55,22 @@ class WatchedProcess:
     async def stop(self) -> Exit:
         """End it and its whole tree."""
         return await self._inner.stop()
+
+
+class _KeptLines:
+    """Passes lines on and keeps each; a plain iterator, so that leaving it early leaves nothing open."""
+
+    def __init__(self, lines: AsyncIterator[process.Line], trace: Trace) -> None:
+        self._lines = lines
+        self._trace = trace
+
+    def __aiter__(self) -> _KeptLines:
+        return self
+
+    async def __anext__(self) -> process.Line:
+        line = await anext(self._lines)
+        self._trace.add_raw("out", line.data, dropped=line.dropped)
+        return line
 
 
 class TrialLaunch:
