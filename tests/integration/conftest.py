@@ -13,7 +13,6 @@ import quintain
 from quintain import Case, Limits, Plugins, Retry, Traced, TrialReport
 from quintain.contracts.driver import Bound
 from quintain.runs.store import RunStore
-from quintain.trial.trace import StoredTrace
 from quintain_driver_subprocess import SubprocessConfig, subprocess_driver
 
 PROLOGUE = """
@@ -50,7 +49,7 @@ class Lab:
         )
         (report,) = result.reports()
         run = RunStore(result.directory)
-        self.trace = list(StoredTrace(Path(run.evidence(report.trial, report.last.number).events)))
+        self.trace = list(run.trace(report.trial, report.last.number))
         run.close()
         return report
 

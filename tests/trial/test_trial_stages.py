@@ -41,7 +41,6 @@ from quintain.contracts.driver import DriverSpec, Runtime, Session
 from quintain.model.events import Answered, StageBegan
 from quintain.model.trial import Allowance
 from quintain.runs.store import RunStore
-from quintain.trial.trace import StoredTrace
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +61,7 @@ def trace_of(report: TrialReport, store: Path) -> Sequence[Traced]:
     (directory,) = (store / "runs").iterdir()
     run = RunStore(directory)
     try:
-        return list(StoredTrace(Path(run.evidence(report.trial, report.last.number).events)))
+        return list(run.trace(report.trial, report.last.number))
     finally:
         run.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from attrs import evolve, frozen
 
@@ -17,7 +16,6 @@ from quintain.runs.store import RunStore
 from quintain.trial.bench import Bench
 from quintain.trial.fixtures import Fixtures, load_record
 from quintain.trial.prepare import prepare_order
-from quintain.trial.trace import StoredTrace
 from quintain.trial.trial import grade_evidence, settled
 from quintain.workspace.blobs import BlobStore
 
@@ -69,7 +67,7 @@ async def regrade(
             order = evolve(order, case=case, hidden=fixtures.hidden_digest, limits=case.limits.over(order.limits))
         prepared = prepare_order(order, plugins)
         changes = load_record(attempt.changes, ChangeSet, blobs) if attempt.changes else ChangeSet()
-        trace = StoredTrace(Path(run.evidence(name, attempt.number).events))
+        trace = run.trace(name, attempt.number)
         now = await grade_evidence(order, prepared, fixtures, bench, attempt, trace, changes)
         run.add_grading(name, datetime.now(UTC).isoformat(timespec="milliseconds"), now)
         yield Regraded(name, report.grade, now, settled(attempt.outcome, now))

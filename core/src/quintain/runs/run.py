@@ -31,7 +31,7 @@ from quintain.runs.tally import Totals
 from quintain.trial.bench import Bench
 from quintain.trial.trial import run_trial
 from quintain.version import VERSION
-from quintain.workspace.area import refuse_surroundings
+from quintain.workspace.area import Areas, refuse_surroundings
 from quintain.workspace.blobs import BlobStore
 
 AUTH_FAILURES = 3
@@ -116,6 +116,7 @@ async def run_plan(
     refuse_surroundings(settings.scratch)
     directory, info = _begin(plan, settings)
     store = RunStore.create(directory, info)
+    store.add_templates(template.order for template in plan.templates)
     context = SinkContext(directory, settings.project, settings.output)
     try:
         async with open_sinks(settings.sinks, settings.own_sinks, plugins, context) as audience:
@@ -149,19 +150,18 @@ class _Running:
         self._audience = audience
         self._on_report = on_report
         self._orders = plan.orders()
-        self._templates: dict[int, int] = {}
         groups = [(template.order.case.id, template.order.profile) for template in plan.templates]
         self._totals = Totals(groups, plan.repeat)
         self._auth_failures = 0
 
-    def _bench(self, keepers: Keepers) -> Bench:
+    def _bench(self, keepers: Keepers, areas: Areas) -> Bench:
         audience, settings = self._audience, self._settings
         return Bench(
             plugins=self._plugins,
             blobs=BlobStore(settings.store / "blobs"),
             evidence=self._store.evidence,
             host=settings.host,
-            scratch=settings.scratch,
+            areas=areas,
             keepers=keepers,
             switch=self._control.switch,
             attempt_began=audience.trial_began,
@@ -171,14 +171,16 @@ class _Running:
     async def through(self, info: RunInfo) -> RunSummary:
         began = time.monotonic()
         workers = min(self._settings.concurrency, self._plan.trials)
+        areas = Areas(self._settings.scratch)
         with self._control.owns(anyio.CancelScope()):
             async with Keepers() as keepers, anyio.create_task_group() as beside:
-                bench = self._bench(keepers)
+                bench = self._bench(keepers, areas)
                 beside.start_soon(bench.watchman.watch)
                 async with anyio.create_task_group() as group:
                     for _ in range(workers):
                         group.start_soon(self._work, bench)
                 beside.cancel_scope.cancel()
+        areas.close()
         summary = RunSummary(
             run=info,
             status=self._control.status,
@@ -201,9 +203,7 @@ class _Running:
             await self._settle(index, order, report)
 
     async def _settle(self, index: int, order: TrialOrder, report: TrialReport) -> None:
-        if index not in self._templates:
-            self._templates[index] = self._store.add_template(self._plan.templates[index].order)
-        await self._store.settle(order, self._templates[index], report)
+        await self._store.settle(order, index, report)
         self._totals.add(report)
         self._judge_run(report)
         await self._audience.trial_ended(report)

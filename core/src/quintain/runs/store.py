@@ -1,8 +1,9 @@
 """The record of a run: one SQLite file for what is counted and compared, files for each trial's evidence.
 
     <store>/blobs/...                              contents of files, shared by all trials of all runs
-    <store>/runs/<run>/run.db                      plan, reports, gradings
+    <store>/runs/<run>/run.db                      plan, reports, gradings, small traces
     <store>/runs/<run>/trials/<trial>.<attempt>.events.jsonl, <trial>.<attempt>.raw.jsonl
+                                                   traces that have outgrown the memory
 
 A report is stored in one transaction; trials that end at the same time share one commit, because a commit costs as much
 as thirty rows.
@@ -14,10 +15,10 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -28,7 +29,7 @@ from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.grade import Grade
 from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
-from quintain.trial.trace import TraceFiles
+from quintain.trial.trace import EvidencePlace, StoredTrace, lines_of
 
 SCHEMA = 1
 """Version of the tables and of the records in them."""
@@ -56,6 +57,13 @@ CREATE TABLE trials (
     cost_state TEXT NOT NULL,
     report TEXT NOT NULL
 );
+CREATE TABLE traces (
+    trial TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    events TEXT,
+    raw TEXT,
+    PRIMARY KEY (trial, attempt)
+) WITHOUT ROWID;
 CREATE TABLE gradings (
     id INTEGER PRIMARY KEY,
     trial TEXT NOT NULL,
@@ -104,6 +112,7 @@ class RunStore:
         self._path = directory / "run.db"
         self._waiting: list[_Pending] = []
         self._busy = False
+        self._places: dict[str, list[tuple[int, EvidencePlace]]] = {}
         if not self._path.exists():
             raise StoreError("there is no run here", where=str(directory))
         self._write_mode = write
@@ -142,18 +151,22 @@ class RunStore:
                 self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
-    def evidence(self, trial: str, attempt: int) -> TraceFiles:
-        """Where one attempt's evidence is."""
-        return TraceFiles(f"{self.directory}/trials/{trial_file_name(trial)}.{attempt}")
+    def evidence(self, trial: str, attempt: int) -> EvidencePlace:
+        """Where one attempt's evidence goes; `settle` stores what stayed small."""
+        place = EvidencePlace(self._stem(trial, attempt))
+        self._places.setdefault(trial, []).append((attempt, place))
+        return place
+
+    def _stem(self, trial: str, attempt: int) -> str:
+        return f"{self.directory}/trials/{trial_file_name(trial)}.{attempt}"
 
     # writing
 
-    def add_template(self, order: TrialOrder) -> int:
-        """Store what all repetitions of one case under one profile share; returns its number."""
-        with self._db:
-            cursor = self._db.execute("INSERT INTO orders (body) VALUES (?)", (dumps(to_plain(order)),))
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+    def add_templates(self, orders: Iterable[TrialOrder]) -> None:
+        """Store what all repetitions of one case under one profile share, numbered from 0, before the first trial."""
+        rows = [(number, dumps(to_plain(order))) for number, order in enumerate(orders)]
+        with self._errors(), self._db:
+            self._db.executemany("INSERT INTO orders VALUES (?, ?)", rows)
 
     async def settle(self, order: TrialOrder, template: int, report: TrialReport) -> None:
         """Store a report durably. Those who wait at the same time share one commit.
@@ -161,7 +174,9 @@ class RunStore:
         Raises:
             StoreError: it could not be written; nothing of it is there.
         """
-        mine = _Pending(_row(order, template, report))
+        places = self._places.pop(report.trial, ())
+        traces = [(report.trial, attempt, place.events.text, place.raw.text) for attempt, place in places]
+        mine = _Pending(_row(order, template, report), traces)
         self._waiting.append(mine)
         if not self._busy:
             self._busy = True
@@ -178,16 +193,19 @@ class RunStore:
 
     async def _commit(self, batch: Sequence[_Pending]) -> None:
         try:
-            await anyio.to_thread.run_sync(self._write, [pending.row for pending in batch])
+            await anyio.to_thread.run_sync(self._write, batch)
         except sqlite3.Error as error:
             for pending in batch:
                 pending.error = StoreError(f"can't be written: {error}", where=str(self._path))
         for pending in batch:
             pending.done.set()
 
-    def _write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _write(self, batch: Sequence[_Pending]) -> None:
         with self._db:
+            rows = [pending.row for pending in batch]
             self._db.executemany(f"INSERT INTO trials VALUES (NULL{', ?' * 17})", rows)
+            traces = [trace for pending in batch for trace in pending.traces]
+            self._db.executemany("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?)", traces)
 
     def add_grading(self, trial: str, graded_at: str, grade: Grade) -> None:
         """Store another grade of a trial beside the first."""
@@ -250,6 +268,23 @@ class RunStore:
             template = from_plain(json.loads(found[0]), TrialOrder)
             return evolve(template, trial=found[1], repetition=found[2], seed=found[3])
 
+    def trace(self, trial: str, attempt: int) -> StoredTrace:
+        """What happened in one attempt."""
+        return StoredTrace(self._source("events", trial, attempt))
+
+    def raw(self, trial: str, attempt: int) -> Iterator[str]:
+        """The raw protocol of one attempt, one JSON object a line."""
+        return lines_of(self._source("raw", trial, attempt))
+
+    def _source(self, kind: Literal["events", "raw"], trial: str, attempt: int) -> Path | str:
+        with self._errors():
+            query = f"SELECT {kind} FROM traces WHERE trial = ? AND attempt = ?"
+            found = self._db.execute(query, (trial, attempt)).fetchone()
+        if found is not None and found[0] is not None:
+            text: str = found[0]
+            return text
+        return Path(f"{self._stem(trial, attempt)}.{kind}.jsonl")
+
     def gradings(self, trial: str) -> tuple[tuple[str, Grade], ...]:
         """Later grades of one trial with their times, oldest first."""
         with self._errors():
@@ -290,8 +325,9 @@ def _connect(path: Path, write: bool) -> sqlite3.Connection:
 class _Pending:
     """A row that waits for its commit."""
 
-    def __init__(self, row: tuple[Any, ...]) -> None:
+    def __init__(self, row: tuple[Any, ...], traces: Sequence[tuple[Any, ...]]) -> None:
         self.row = row
+        self.traces = traces
         self.done = anyio.Event()
         self.error: StoreError | None = None
 

@@ -37,7 +37,6 @@ from quintain.model.trial import Isolation, TrialReport
 from quintain.runs.run import RunResult
 from quintain.runs.store import RunStore
 from quintain.trial.environment import MARKER
-from quintain.trial.trace import StoredTrace
 
 NASTY_PROMPTS = (
     "- [ ] fix --help; rm -rf \"$HOME\" `id` $(id)\n--model other\n'quoted' \\ end ",
@@ -282,10 +281,9 @@ class DriverConformance:
         (report,) = result.reports()
         run_store = RunStore(result.directory)
         try:
-            files = run_store.evidence(report.trial, report.last.number)
+            return report, list(run_store.trace(report.trial, report.last.number))
         finally:
             run_store.close()
-        return report, list(StoredTrace(Path(files.events)))
 
 
 ANSWER = "forty-two"

@@ -89,7 +89,7 @@ async def run_attempt(order: TrialOrder, prepared: Prepared, bench: Bench, numbe
         listen=None if listen is None else lambda traced: listen(order.trial, traced),
     )
     run = _Run(order, prepared, bench, number, trace, redactor)
-    async with TrialArea(bench.scratch) as area:
+    async with TrialArea(bench.areas) as area:
         try:
             await run.converse(area, fixtures)
         except* Exception as group:  # noqa: BLE001  # whatever a driver raises is this attempt's outcome, not our end
@@ -147,6 +147,7 @@ class _Run:
             marker=bench.marker,
             sandbox=_sandbox(order, area),
             keepers=bench.keepers,
+            watchman=bench.watchman,
         )
         context = AnswererContext(order.trial, order.case.id, order.case.prompt, order.case.persona, self._answerer.add)
         async with prepared.answerer.open(prepared.answerer_config, context) as answerer:
@@ -193,6 +194,9 @@ class _Run:
             return
         self._stages.enter(Stage.COLLECT)
         limits = self._order.limits
+        if self._staged is None and area.empty:
+            self._changes_digest = store_record(self.changes, self._bench.blobs)
+            return
         self.changes = await anyio.to_thread.run_sync(
             collect, area.work, self._staged, self._bench.blobs, limits, self._redactor.data_or_none
         )

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import getpid
-from pathlib import Path
 
 import anyio
 from attrs import field, frozen
@@ -16,8 +15,9 @@ from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
 from quintain.process import Keepers
 from quintain.trial.decide import Stopped
-from quintain.trial.trace import TraceFiles
+from quintain.trial.trace import EvidencePlace
 from quintain.trial.watch import Watchman
+from quintain.workspace.area import Areas
 from quintain.workspace.blobs import BlobStore
 
 
@@ -62,9 +62,9 @@ class Bench:
     Attributes:
         plugins: where drivers, answerers and assertions come from.
         blobs: the store of file contents.
-        evidence: files for the evidence of a trial's attempt.
+        evidence: where the evidence of a trial's attempt goes.
         host: the host's environment variables.
-        scratch: directory under which workspaces are made; None for a private one of the system.
+        areas: where workspaces come from.
         marker: recognises the processes of this harness.
         switch: ends everything.
         keepers: make many processes fast; None starts each by itself.
@@ -76,9 +76,9 @@ class Bench:
 
     plugins: Plugins
     blobs: BlobStore
-    evidence: Callable[[str, int], TraceFiles]
+    evidence: Callable[[str, int], EvidencePlace]
     host: Mapping[str, str]
-    scratch: Path | None = None
+    areas: Areas = field(factory=Areas)
     keepers: Keepers | None = None
     marker: str = field(factory=lambda: f"{getpid()}.{secrets.token_hex(8)}")
     switch: StopSwitch = field(factory=StopSwitch)

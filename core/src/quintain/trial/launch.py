@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
+from signal import SIGKILL
 from typing import Literal
 
 from quintain import process
@@ -13,8 +14,8 @@ from quintain.model.case import Case
 from quintain.model.exit import Exit
 from quintain.model.trial import Allowance, TrialOrder
 from quintain.trial.environment import MARKER
-from quintain.trial.memory import kills_for_memory
 from quintain.trial.trace import Trace
+from quintain.trial.watch import Watchman
 from quintain.workspace.area import TrialArea
 
 
@@ -85,6 +86,7 @@ class TrialLaunch:
         marker: value that recognises its processes.
         sandbox: what to run processes in, or None.
         keepers: make many processes fast.
+        watchman: knows whether memory ran out.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class TrialLaunch:
         marker: str,
         sandbox: process.Sandbox | None,
         keepers: process.Keepers | None,
+        watchman: Watchman,
     ) -> None:
         self._order = order
         self._attempt = attempt
@@ -107,7 +110,7 @@ class TrialLaunch:
         self._marker = marker
         self._sandbox = sandbox
         self._keepers = keepers
-        self._kills: int | None = None
+        self._watchman = watchman
         self.processes: list[process.Process] = []
 
     @property
@@ -183,8 +186,6 @@ class TrialLaunch:
         stdin: Literal["pipe", "null"] = "null",
     ) -> AsyncIterator[WatchedProcess]:
         """Start a process; leaving kills whatever is left of its tree."""
-        if not self.processes:
-            self._kills = kills_for_memory()
         limits = self._order.limits
         where = cwd or self.workspace
         command = process.Command(
@@ -206,9 +207,11 @@ class TrialLaunch:
         return tuple(sorted(self._environment)) if self.processes else ()
 
     def killed_for_memory(self) -> bool:
-        """The kernel has killed something for want of memory since the first process was started."""
-        now = kills_for_memory() if self.processes else None
-        return now is not None and self._kills is not None and now > self._kills
+        """The kernel has killed something for want of memory about the time that the first process was killed."""
+        ended = self.processes[0].exit if self.processes else None
+        return (
+            ended is not None and ended.signal == SIGKILL and ended.stop == "none" and self._watchman.memory_ran_out()
+        )
 
     async def activity(self) -> tuple[float, int] | None:
         """CPU seconds and number of processes so far, or None if there is none."""

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, overload
 
-from attrs import frozen
-
 from quintain.errors import RecordError, StoreError
 from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.events import (
@@ -37,33 +35,30 @@ from quintain.model.events import (
 from quintain.model.trial import Counts
 from quintain.redaction import Redactor
 
-IN_MEMORY = 1024 * 1024
-"""A trace up to this many bytes is graded from memory; a longer one is read back from its file."""
-BUFFER = 32 * 1024
+INLINE = 64 * 1024
+"""Evidence up to this many bytes is kept in memory and stored with the report; more goes to a file as it comes."""
 
 ALWAYS_KEPT = (Ready, Used, Asked, Answered, Done, Failed, StageBegan, Note)
 """Kinds of event without which an outcome or a bill could not be recomputed; a bound never drops them."""
 
 
-@frozen
-class TraceFiles:
-    """Names of the files of one attempt's evidence; they are made when there is something to write."""
+class EvidencePlace:
+    """Where one attempt's events and raw protocol go.
 
-    stem: str
+    What is small stays here as text and is stored with the report; what outgrows `INLINE` bytes goes to a file as it
+    comes, so that its length costs no memory.
 
-    @property
-    def events(self) -> str:
-        """One `Traced` a line."""
-        return f"{self.stem}.events.jsonl"
+    Args:
+        stem: beginning of the files' names.
+    """
 
-    @property
-    def raw(self) -> str:
-        """The protocol as it was."""
-        return f"{self.stem}.raw.jsonl"
+    def __init__(self, stem: str) -> None:
+        self.events = Lines(f"{stem}.events.jsonl")
+        self.raw = Lines(f"{stem}.raw.jsonl")
 
 
-class _Lines:
-    """An append-only file of lines, opened when there is something to write and written in blocks."""
+class Lines:
+    """Lines that are only added to; in memory while they are few, else in a file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -71,45 +66,61 @@ class _Lines:
         self._waiting: list[str] = []
         self._size = 0
 
+    @property
+    def in_file(self) -> bool:
+        """They have outgrown the memory."""
+        return self._file is not None
+
+    @property
+    def text(self) -> str | None:
+        """All of them, or None if they are in the file."""
+        if self._file is not None:
+            return None
+        return "\n".join(self._waiting) + "\n" if self._waiting else ""
+
     def append(self, line: str) -> None:
+        """Add one. Raises OSError if the disk doesn't take it."""
         self._waiting.append(line)
         self._size += len(line) + 1
-        if self._size >= BUFFER:
-            self.flush()
+        if self._size >= INLINE:
+            self._flush()
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         if not self._waiting:
             return
         data = ("\n".join(self._waiting) + "\n").encode("ascii")
         self._waiting.clear()
         self._size = 0
         if self._file is None:
-            self._file = self._open()
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         while data:
             data = data[os.write(self._file, data) :]
 
-    def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        try:
-            return os.open(self.path, flags, 0o600)
-        except FileNotFoundError:
-            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return os.open(self.path, flags, 0o600)
+    def settle(self) -> None:
+        """Write what waits, if there is a file."""
+        if self._file is not None:
+            self._flush()
 
     def close(self) -> None:
+        """Write what waits, if there is a file, and let go of it."""
         try:
-            self.flush()
+            self.settle()
         finally:
             if self._file is not None:
                 os.close(self._file)
-                self._file = None
+                self._file = -1
+
+    def abandon(self) -> None:
+        """Let go without writing more; for a disk that is full."""
+        self._waiting.clear()
+        self.close()
 
 
 class Trace:
     """Writes one attempt's trace.
 
     Args:
-        files: where it goes.
+        place: where it goes.
         redactor: takes secrets out.
         limit: bytes of events that are kept.
         raw_limit: bytes of raw protocol that are kept.
@@ -119,7 +130,7 @@ class Trace:
 
     def __init__(
         self,
-        files: TraceFiles,
+        place: EvidencePlace,
         redactor: Redactor,
         *,
         limit: int,
@@ -127,8 +138,8 @@ class Trace:
         canaries: Sequence[str] = (),
         listen: Callable[[Traced], None] | None = None,
     ) -> None:
-        self._events = _Lines(files.events)
-        self._raw = _Lines(files.raw)
+        self._events = place.events
+        self._raw = place.raw
         self._redactor = redactor
         self._limit = limit
         self._raw_limit = raw_limit
@@ -174,10 +185,10 @@ class Trace:
         self._bytes += len(line)
         self._events.append(line)
         if self._memory is not None:
-            if self._bytes <= IN_MEMORY:
-                self._memory.append(traced)
-            else:
+            if self._events.in_file:
                 self._memory = None
+            else:
+                self._memory.append(traced)
         if self._listen is not None:
             self._listen(traced)
 
@@ -213,11 +224,6 @@ class Trace:
         self._raw_bytes += len(data)
         self._raw.append(dumps(record))
 
-    def flush(self) -> None:
-        """Write what waits. Raises OSError if the disk doesn't take it."""
-        self._events.flush()
-        self._raw.flush()
-
     def close(self) -> None:
         """State what was left out, and write all."""
         if self._dropped["events"]:
@@ -231,9 +237,8 @@ class Trace:
 
     def abandon(self) -> None:
         """Let go of the files without writing more; for a disk that is full."""
-        for lines in (self._events, self._raw):
-            lines._waiting.clear()
-            lines.close()
+        self._events.abandon()
+        self._raw.abandon()
 
     @property
     def counts(self) -> Counts:
@@ -258,35 +263,34 @@ class Trace:
         """The trace so far, for grading."""
         if self._memory is not None:
             return self._memory
-        self._events.flush()
+        self._events.settle()
         return StoredTrace(Path(self._events.path))
 
 
 class StoredTrace(Sequence[Traced]):
-    """A trace in its file, read line by line each time it is iterated, so that its length costs no memory.
+    """A trace from the store, read line by line each time it is iterated, so that its length costs no memory.
 
     A torn last line, left by a crash, is passed over; `torn` tells. A line that is damaged elsewhere is an error.
+
+    Args:
+        source: its file, or its text.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, source: Path | str) -> None:
+        self._source = source
         self.torn = False
         self._length: int | None = None
 
     def __iter__(self) -> Iterator[Traced]:
-        if not self._path.exists():
-            return
-        with self._path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    self.torn = True
-                    return
-                try:
-                    yield from_plain(json.loads(line), Traced)
-                except (ValueError, RecordError) as error:
-                    raise StoreError(
-                        f"the trace is damaged: {error}", where=f"{self._path}:{number}", hint="restore it or run again"
-                    ) from error
+        for number, line in enumerate(lines_of(self._source), 1):
+            if not line.endswith("\n"):
+                self.torn = True
+                return
+            try:
+                yield from_plain(json.loads(line), Traced)
+            except (ValueError, RecordError) as error:
+                where = f"{self._source}:{number}" if isinstance(self._source, Path) else f"line {number}"
+                raise StoreError(f"the trace is damaged: {error}", where=where, hint="run the trial again") from error
 
     def __len__(self) -> int:
         if self._length is None:
@@ -299,6 +303,15 @@ class StoredTrace(Sequence[Traced]):
     def __getitem__(self, index: slice) -> Sequence[Traced]: ...
     def __getitem__(self, index: int | slice) -> Traced | Sequence[Traced]:
         return list(self)[index]
+
+
+def lines_of(source: Path | str) -> Iterator[str]:
+    """Lines of stored evidence with their ends; none if there is no such file."""
+    if isinstance(source, str):
+        yield from source.splitlines(keepends=True)
+    elif source.exists():
+        with source.open(encoding="ascii", errors="replace", newline="\n") as file:
+            yield from file
 
 
 def final_answer(trace: Sequence[Traced]) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import anyio
 
 from quintain.model.limits import Limits
 from quintain.trial.decide import Stopped
+from quintain.trial.memory import kills_for_memory
 
 BUSY_SHARE = 0.05
 """CPU seconds per second of silence from which an agent counts as busy."""
@@ -151,6 +153,12 @@ class Watchman:
         self._clocks: list[Clocks] = []
         self._tick_s = LONGEST_TICK_S
         self._wake = anyio.Event()
+        self._kills: deque[int | None] = deque([kills_for_memory()], maxlen=3)
+
+    def memory_ran_out(self) -> bool:
+        """The kernel has killed something for want of memory within the last ticks."""
+        before, now = self._kills[0], kills_for_memory()
+        return before is not None and now is not None and now > before
 
     @contextmanager
     def watching(self, clocks: Clocks) -> Iterator[None]:
@@ -172,6 +180,7 @@ class Watchman:
                 await self._wake.wait()
             for clocks in tuple(self._clocks):
                 await clocks.look()
+            self._kills.append(kills_for_memory())
 
 
 def disk_bytes(root: Path) -> int:

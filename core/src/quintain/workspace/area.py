@@ -18,20 +18,58 @@ import anyio.to_thread
 from quintain.errors import WorkspaceError
 from quintain.workspace.remove import remove_tree
 
+PARTS = ("work", "home", "tmp")
 SURROUNDING = (".git", ".hg", ".svn", "AGENTS.md")
 """What an agent would find on its way up and take for its own."""
 
 
-class TrialArea:
-    """Made for one attempt; leaving the context removes it all.
+class Areas:
+    """Makes areas, and makes one serve again if its trial left nothing in it: making and removing directories is dear.
 
     Args:
-        scratch: directory under which it is made; None for the system's place for temporary files.
+        scratch: directory under which they are made; None for the system's place for temporary files.
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
-        self._scratch = scratch or Path(tempfile.gettempdir())
-        self._root: Path | None = None
+        self.scratch = scratch or Path(tempfile.gettempdir())
+        self._idle: list[str] = []
+
+    def take(self) -> str:
+        """An area with empty directories."""
+        if self._idle:
+            return self._idle.pop()
+        root = f"{self.scratch}/q{os.urandom(6).hex()}"
+        for place in (root, *(f"{root}/{part}" for part in PARTS)):
+            os.mkdir(place, 0o700)  # noqa: PTH102  # a hot path, on text
+        return root
+
+    def give_back(self, root: str) -> bool:
+        """Keep an area for the next trial if it is as good as new; False if it must be removed."""
+        for part in PARTS:
+            place = f"{root}/{part}"
+            if os.listdir(place) or os.stat(place).st_mode & 0o7777 != 0o700:  # noqa: PTH116
+                return False
+        if len(os.listdir(root)) != len(PARTS):
+            return False
+        self._idle.append(root)
+        return True
+
+    def close(self) -> None:
+        """Remove what is idle."""
+        while self._idle:
+            remove_tree(Path(self._idle.pop()))
+
+
+class TrialArea:
+    """Made for one attempt; leaving the context removes it all, or lets it serve again if it is empty.
+
+    Args:
+        areas: where it comes from.
+    """
+
+    def __init__(self, areas: Areas) -> None:
+        self._areas = areas
+        self._root: str | None = None
         self.trash: Path | None = None
 
     async def __aenter__(self) -> TrialArea:
@@ -42,46 +80,50 @@ class TrialArea:
     ) -> None:
         if self._root is None:
             return
-        root = self._root
+        try:
+            if self._areas.give_back(self._root):
+                return
+        except OSError:
+            # The agent took its own directories away, or locked them; removing copes with both.
+            pass
         with anyio.CancelScope(shield=True):
-            if any(os.listdir(root / name) for name in ("work", "home", "tmp")):
-                self.trash = await anyio.to_thread.run_sync(remove_tree, root)
-            else:
-                self.trash = remove_tree(root)
+            self.trash = await anyio.to_thread.run_sync(remove_tree, Path(self._root))
 
     @property
-    def root(self) -> Path:
+    def root(self) -> str:
         """The directory that holds the others."""
         if self._root is None:
-            root = self._scratch / f"q{os.urandom(6).hex()}"
-            for place in (root, root / "work", root / "home", root / "tmp"):
-                place.mkdir(0o700)
-            self._root = root
+            self._root = self._areas.take()
         return self._root
 
     @cached_property
     def work(self) -> Path:
         """The workspace."""
-        return self.root / "work"
+        return Path(self.root, "work")
 
     @cached_property
     def home(self) -> Path:
         """The home directory."""
-        return self.root / "home"
+        return Path(self.root, "home")
 
     @cached_property
     def temp(self) -> Path:
         """For temporary files."""
-        return self.root / "tmp"
+        return Path(self.root, "tmp")
 
     @property
     def worked(self) -> bool:
-        """The workspace was made, so there may be something in it."""
+        """There may be something in the workspace."""
         return self._root is not None
+
+    @property
+    def empty(self) -> bool:
+        """There is nothing in the workspace."""
+        return self._root is None or not os.listdir(f"{self._root}/work")
 
     def made(self) -> Sequence[Path]:
         """What was made, to be measured."""
-        return (self._root,) if self._root is not None else ()
+        return (Path(self._root),) if self._root is not None else ()
 
 
 def refuse_surroundings(scratch: Path | None) -> None:
