@@ -7,7 +7,8 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from quintain.model.limits import LimitOverrides
+from quintain.model.bounds import above_zero
+from quintain.model.limits import NO_OVERRIDES, LimitOverrides
 from quintain.model.plain import Json, Plug
 
 
@@ -27,7 +28,7 @@ class Assertion:
     config: Mapping[str, Json] = field(factory=dict)
     id: str | None = None
     required: bool = True
-    weight: float = 1.0
+    weight: float = field(default=1.0, validator=above_zero)
 
 
 @frozen
@@ -48,7 +49,7 @@ class Case:
         answerer: overrides the profile's answerer for this case.
         limits: overrides of the profile's limits.
         parameters: values of the matrix or dataset row that this case was made from.
-        source: file and line that it was read from.
+        source: file and line that it was read from; no part of what the case is.
     """
 
     id: str
@@ -62,6 +63,6 @@ class Case:
     assertions: tuple[Assertion, ...] = ()
     driver: Plug | None = None
     answerer: Plug | None = None
-    limits: LimitOverrides = field(factory=LimitOverrides)
+    limits: LimitOverrides = NO_OVERRIDES
     parameters: Mapping[str, Json] = field(factory=dict)
-    source: str | None = None
+    source: str | None = field(default=None, eq=False)

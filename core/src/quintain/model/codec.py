@@ -182,6 +182,8 @@ def problems(error: BaseException, cls: type, path: tuple[str | int, ...] = ()) 
             yield RecordError(f"unknown key `{key}`", path=(*path, key), hint=hint)
     elif isinstance(error, KeyError):
         yield RecordError(f"`{error.args[0]}` is missing", path=path)
+    elif isinstance(error, RecordError):
+        yield RecordError(error.message, path=(*path, *error.path), hint=error.hint)
     else:
         yield RecordError(str(error), path=path)
 

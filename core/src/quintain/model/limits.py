@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from attrs import asdict, evolve, field, frozen
 
+from quintain.errors import RecordError
+from quintain.model.bounds import above_zero, at_least
+from quintain.model.outcome import Failure
+
 MIB = 1024 * 1024
+NOT_NEGATIVE = at_least(0)
 
 
 @frozen
@@ -30,44 +38,44 @@ class Limits:
         processes: how many processes an agent may have at once.
     """
 
-    startup_s: float | None = 120.0
-    idle_s: float | None = 600.0
-    total_s: float | None = 3600.0
-    answer_s: float = 600.0
-    linger_s: float = 5.0
-    grace_s: float = 3.0
-    assertion_s: float = 120.0
-    questions: int = 20
-    line_bytes: int = 64 * MIB
-    trace_bytes: int = 64 * MIB
-    raw_bytes: int = 256 * MIB
-    changed_files: int = 20_000
-    file_bytes: int = 16 * MIB
-    changed_bytes: int = 256 * MIB
-    disk_bytes: int | None = None
-    processes: int | None = None
+    startup_s: float | None = field(default=120.0, validator=above_zero)
+    idle_s: float | None = field(default=600.0, validator=above_zero)
+    total_s: float | None = field(default=3600.0, validator=above_zero)
+    answer_s: float = field(default=600.0, validator=above_zero)
+    linger_s: float = field(default=5.0, validator=NOT_NEGATIVE)
+    grace_s: float = field(default=3.0, validator=NOT_NEGATIVE)
+    assertion_s: float = field(default=120.0, validator=above_zero)
+    questions: int = field(default=20, validator=NOT_NEGATIVE)
+    line_bytes: int = field(default=64 * MIB, validator=above_zero)
+    trace_bytes: int = field(default=64 * MIB, validator=NOT_NEGATIVE)
+    raw_bytes: int = field(default=256 * MIB, validator=NOT_NEGATIVE)
+    changed_files: int = field(default=20_000, validator=NOT_NEGATIVE)
+    file_bytes: int = field(default=16 * MIB, validator=NOT_NEGATIVE)
+    changed_bytes: int = field(default=256 * MIB, validator=NOT_NEGATIVE)
+    disk_bytes: int | None = field(default=None, validator=above_zero)
+    processes: int | None = field(default=None, validator=above_zero)
 
 
 @frozen
 class LimitOverrides:
     """The bounds that a profile or a case states; the rest keeps its value. `timeout_s` is the word for `total_s`."""
 
-    startup_s: float | None = None
-    idle_s: float | None = None
-    timeout_s: float | None = None
-    answer_s: float | None = None
-    linger_s: float | None = None
-    grace_s: float | None = None
-    assertion_s: float | None = None
-    questions: int | None = None
-    line_bytes: int | None = None
-    trace_bytes: int | None = None
-    raw_bytes: int | None = None
-    changed_files: int | None = None
-    file_bytes: int | None = None
-    changed_bytes: int | None = None
-    disk_bytes: int | None = None
-    processes: int | None = None
+    startup_s: float | None = field(default=None, validator=above_zero)
+    idle_s: float | None = field(default=None, validator=above_zero)
+    timeout_s: float | None = field(default=None, validator=above_zero)
+    answer_s: float | None = field(default=None, validator=above_zero)
+    linger_s: float | None = field(default=None, validator=NOT_NEGATIVE)
+    grace_s: float | None = field(default=None, validator=NOT_NEGATIVE)
+    assertion_s: float | None = field(default=None, validator=above_zero)
+    questions: int | None = field(default=None, validator=NOT_NEGATIVE)
+    line_bytes: int | None = field(default=None, validator=above_zero)
+    trace_bytes: int | None = field(default=None, validator=NOT_NEGATIVE)
+    raw_bytes: int | None = field(default=None, validator=NOT_NEGATIVE)
+    changed_files: int | None = field(default=None, validator=NOT_NEGATIVE)
+    file_bytes: int | None = field(default=None, validator=NOT_NEGATIVE)
+    changed_bytes: int | None = field(default=None, validator=NOT_NEGATIVE)
+    disk_bytes: int | None = field(default=None, validator=above_zero)
+    processes: int | None = field(default=None, validator=above_zero)
 
     def over(self, limits: Limits) -> Limits:
         """The given limits with what is stated here in their place."""
@@ -75,6 +83,22 @@ class LimitOverrides:
         if "timeout_s" in stated:
             stated["total_s"] = stated.pop("timeout_s")
         return evolve(limits, **stated)
+
+
+NO_OVERRIDES = LimitOverrides()
+
+
+def _waits(record: Any, attribute: Any, value: Mapping[str, float]) -> None:
+    classes = [failure.value for failure in Failure]
+    for name, seconds in value.items():
+        if name not in classes:
+            raise RecordError(
+                f"`{name}` is no class of failure",
+                path=(attribute.name, name),
+                hint=f"one of {', '.join(classes)}",
+            )
+        if not seconds >= 0:
+            raise RecordError(f"a number of at least 0 is wanted here, not {seconds!r}", path=(attribute.name, name))
 
 
 @frozen
@@ -87,8 +111,9 @@ class Retry:
         longest_s: no wait is longer than this.
     """
 
-    attempts: int = 3
+    attempts: int = field(default=3, validator=at_least(1))
     base_s: dict[str, float] = field(
+        validator=_waits,
         factory=lambda: {
             "rate_limit": 15.0,
             "overload": 10.0,
@@ -99,9 +124,9 @@ class Retry:
             "crash": 1.0,
             "killed": 5.0,
             "answerer": 3.0,
-        }
+        },
     )
-    longest_s: float = 300.0
+    longest_s: float = field(default=300.0, validator=NOT_NEGATIVE)
 
     def wait_s(self, failure: str, attempt: int) -> float:
         """Seconds to wait after the given failed attempt, numbered from 1."""
