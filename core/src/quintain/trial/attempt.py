@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import anyio.to_thread
@@ -16,7 +16,7 @@ from quintain.model.exit import Exit
 from quintain.model.outcome import Outcome, OutcomeKind, Stage
 from quintain.model.plain import Finding
 from quintain.model.tree import ChangeSet
-from quintain.model.trial import Attempt, Counts, SpendBreakdown, StageTime, TrialOrder
+from quintain.model.trial import Attempt, Counts, Isolation, SpendBreakdown, StageTime, TrialOrder
 from quintain.model.usage import NO_SPEND
 from quintain.redaction import Redactor
 from quintain.trial.bench import Bench
@@ -140,9 +140,7 @@ class _Run:
             order,
             self._number,
             area,
-            lambda: agent_environment(
-                order.isolation, prepared.runtime.host_environment, bench.host, home=area.home, temp=area.temp
-            ),
+            lambda: self._environment(area),
             self._trace,
             marker=bench.marker,
             sandbox=_sandbox(order, area),
@@ -173,6 +171,16 @@ class _Run:
                     lambda: prepared.driver.open(prepared.driver_config, launch), clocks, self._stages.enter
                 )
 
+    def _environment(self, area: TrialArea) -> Mapping[str, str]:
+        """What the agent sees; the same for all trials of one kind in one area."""
+        isolation, memo = self._order.isolation, area.area.memo
+        known: tuple[Isolation, Mapping[str, str]] | None = memo.get("environment")
+        if known is None or known[0] is not isolation:
+            credentials, host = self._prepared.runtime.host_environment, self._bench.host
+            made = agent_environment(isolation, credentials, host, home=area.home, temp=area.temp)
+            memo["environment"] = known = isolation, made
+        return known[1]
+
     def _exceeded(self, meter: SpendMeter) -> str | None:
         allowance = self._order.allowance
         if allowance.tokens is not None and (meter.tokens or 0) > allowance.tokens:
@@ -195,7 +203,6 @@ class _Run:
         self._stages.enter(Stage.COLLECT)
         limits = self._order.limits
         if self._staged is None and area.empty:
-            self._changes_digest = store_record(self.changes, self._bench.blobs)
             return
         self.changes = await anyio.to_thread.run_sync(
             collect, area.work, self._staged, self._bench.blobs, limits, self._redactor.data_or_none

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import anyio.to_thread
 
@@ -32,32 +33,55 @@ class Areas:
 
     def __init__(self, scratch: Path | None = None) -> None:
         self.scratch = scratch or Path(tempfile.gettempdir())
-        self._idle: list[str] = []
+        self._idle: list[Area] = []
 
-    def take(self) -> str:
+    def take(self) -> Area:
         """An area with empty directories."""
-        if self._idle:
-            return self._idle.pop()
-        root = f"{self.scratch}/q{os.urandom(6).hex()}"
-        for place in (root, *(f"{root}/{part}" for part in PARTS)):
-            os.mkdir(place, 0o700)  # noqa: PTH102  # a hot path, on text
-        return root
+        return self._idle.pop() if self._idle else Area.make(self.scratch)
 
-    def give_back(self, root: str) -> bool:
+    def give_back(self, area: Area) -> bool:
         """Keep an area for the next trial if it is as good as new; False if it must be removed."""
-        for part in PARTS:
-            place = f"{root}/{part}"
-            if os.listdir(place) or os.stat(place).st_mode & 0o7777 != 0o700:  # noqa: PTH116
-                return False
-        if len(os.listdir(root)) != len(PARTS):
+        if not area.untouched():
             return False
-        self._idle.append(root)
+        self._idle.append(area)
         return True
 
     def close(self) -> None:
         """Remove what is idle."""
         while self._idle:
-            remove_tree(Path(self._idle.pop()))
+            remove_tree(Path(self._idle.pop().root))
+
+
+class Area:
+    """Three directories in one, with the stamps that they had when they were made.
+
+    Attributes:
+        root: the directory that holds them.
+        memo: what was derived from their paths, so that it need not be derived again.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.memo: dict[object, Any] = {}
+        self._stamps = {place: _stamp(place) for place in (root, *(f"{root}/{part}" for part in PARTS))}
+
+    @classmethod
+    def make(cls, scratch: Path) -> Area:
+        """A new one."""
+        root = f"{scratch}/q{os.urandom(6).hex()}"
+        for place in (root, *(f"{root}/{part}" for part in PARTS)):
+            os.mkdir(place, 0o700)  # noqa: PTH102  # a hot path, on text
+        return cls(root)
+
+    def untouched(self, part: str | None = None) -> bool:
+        """Nothing was ever put into it, or into one part, or taken out, and no mode was changed."""
+        places = self._stamps if part is None else (f"{self.root}/{part}",)
+        return all(_stamp(place) == self._stamps[place] for place in places)
+
+
+def _stamp(place: str) -> tuple[int, int, int]:
+    info = os.stat(place)  # noqa: PTH116
+    return info.st_mode, info.st_mtime_ns, info.st_ctime_ns
 
 
 class TrialArea:
@@ -69,7 +93,7 @@ class TrialArea:
 
     def __init__(self, areas: Areas) -> None:
         self._areas = areas
-        self._root: str | None = None
+        self._area: Area | None = None
         self.trash: Path | None = None
 
     async def __aenter__(self) -> TrialArea:
@@ -78,52 +102,52 @@ class TrialArea:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._root is None:
+        if self._area is None:
             return
         try:
-            if self._areas.give_back(self._root):
+            if self._areas.give_back(self._area):
                 return
         except OSError:
             # The agent took its own directories away, or locked them; removing copes with both.
             pass
         with anyio.CancelScope(shield=True):
-            self.trash = await anyio.to_thread.run_sync(remove_tree, Path(self._root))
+            self.trash = await anyio.to_thread.run_sync(remove_tree, Path(self._area.root))
 
     @property
-    def root(self) -> str:
-        """The directory that holds the others."""
-        if self._root is None:
-            self._root = self._areas.take()
-        return self._root
+    def area(self) -> Area:
+        """What holds the directories; made when it is first asked for."""
+        if self._area is None:
+            self._area = self._areas.take()
+        return self._area
 
     @cached_property
     def work(self) -> Path:
         """The workspace."""
-        return Path(self.root, "work")
+        return Path(self.area.root, "work")
 
     @cached_property
     def home(self) -> Path:
         """The home directory."""
-        return Path(self.root, "home")
+        return Path(self.area.root, "home")
 
     @cached_property
     def temp(self) -> Path:
         """For temporary files."""
-        return Path(self.root, "tmp")
+        return Path(self.area.root, "tmp")
 
     @property
     def worked(self) -> bool:
         """There may be something in the workspace."""
-        return self._root is not None
+        return self._area is not None
 
     @property
     def empty(self) -> bool:
-        """There is nothing in the workspace."""
-        return self._root is None or not os.listdir(f"{self._root}/work")
+        """Nothing was ever put into the workspace."""
+        return self._area is None or self._area.untouched("work")
 
     def made(self) -> Sequence[Path]:
         """What was made, to be measured."""
-        return (Path(self._root),) if self._root is not None else ()
+        return (Path(self._area.root),) if self._area is not None else ()
 
 
 def refuse_surroundings(scratch: Path | None) -> None:

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from quintain_driver_subprocess._text import TextSession
 
 ARGUMENT_BYTES = 128 * 1024
 """One argument with its end mark has to fit in here, whatever the system allows for all of them."""
+
+AT_ONCE_BYTES = 8 * 1024
+"""So much fits into a pipe whether or not the agent reads, so nothing needs to go on beside it."""
 
 HELPER_DIRECTORY = ".quintain-agent"
 
@@ -47,8 +50,12 @@ async def _open(config: SubprocessConfig, launch: Launch) -> AsyncIterator[Sessi
                 yield text
         else:
             session = JsonSession(process, lines, *_protocol(config, launch))
-            async with _beside(session.start):
+            if len(prompt) < AT_ONCE_BYTES:
+                await session.start()
                 yield session
+            else:
+                async with _beside(session.start):
+                    yield session
 
 
 def _protocol(config: SubprocessConfig, launch: Launch) -> tuple[Parser, Speech]:
@@ -104,7 +111,12 @@ def _may_be_python(config: SubprocessConfig, launch: Launch) -> bool:
     """Whether the helper is worth a copy: it costs a trial of a tiny program a sixth of its time."""
     if any("py" in part.lower() for part in config.command):
         return True
-    found = shutil.which(config.command[0], path=launch.environment.get("PATH"))
+    return _is_script(config.command[0], launch.environment.get("PATH"))
+
+
+@lru_cache(maxsize=64)
+def _is_script(program: str, path: str | None) -> bool:
+    found = shutil.which(program, path=path)
     if found is None:
         return True  # perhaps a path that starts elsewhere; if it is wrong, `spawn` says so
     try:
