@@ -1,6 +1,10 @@
-"""What all tests share: every async test runs on both event loops."""
+"""What all tests share: every async test runs on both event loops; the sandbox program is there."""
 
 from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -9,3 +13,14 @@ import pytest
 def anyio_backend(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
+
+
+@pytest.fixture(scope="session")
+def bubblewrap() -> str:
+    """The sandbox program, installed if this machine can do that by itself."""
+    if shutil.which("bwrap") is None:
+        installer = Path(__file__).with_name("install-bubblewrap.sh")
+        subprocess.run(["/bin/sh", str(installer)], check=True, stdout=subprocess.DEVNULL)
+    found = shutil.which("bwrap")
+    assert found is not None
+    return found

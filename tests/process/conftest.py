@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -37,14 +35,3 @@ def shell(tmp_path: Path, marker: tuple[str, str]) -> Agents:
         return Command(("/bin/sh", "-c", code, *arguments), **settings)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def bubblewrap() -> str:
-    """The sandbox program, installed if this machine can do that by itself."""
-    if shutil.which("bwrap") is None:
-        installer = Path(__file__).with_name("install-bubblewrap.sh")
-        subprocess.run(["/bin/sh", str(installer)], check=True, stdout=subprocess.DEVNULL)
-    found = shutil.which("bwrap")
-    assert found is not None
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from attrs import field, frozen
 
@@ -23,6 +24,7 @@ class Isolation:
     Attributes:
         sandbox: "none", or the name of a sandbox that must be there ("bwrap").
         network: whether a sandboxed agent may use the network.
+        readable: paths that a sandboxed agent sees beside the system's, read-only: where its program is installed.
         pass_env: names of host variables that the agent may see, beside the few that every program needs.
         secrets: names of host variables that it may see and whose values are redacted wherever they turn up.
         env: variables set by the profile, by name.
@@ -30,6 +32,7 @@ class Isolation:
 
     sandbox: str = "none"
     network: bool = True
+    readable: tuple[Path, ...] = ()
     pass_env: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     env: Mapping[str, str] = field(factory=dict)

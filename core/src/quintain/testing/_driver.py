@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from quintain.api import run
 from quintain.contracts.driver import Bound, Capability, IdentityContext
 from quintain.errors import RecordError
@@ -261,9 +262,7 @@ class DriverConformance:
         if (bound := self.printing(name)) is not None:
             monkeypatch.setenv(name, value)
             isolation = self.isolation()
-            secrets = Isolation(
-                isolation.sandbox, isolation.network, isolation.pass_env, (*isolation.secrets, name), isolation.env
-            )
+            secrets = evolve(isolation, secrets=(*isolation.secrets, name))
             await self._one(bound, tmp_path, isolation=secrets)
             found = [path for path in tmp_path.rglob("*") if path.is_file() and value.encode() in path.read_bytes()]
             assert found == []

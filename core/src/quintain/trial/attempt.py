@@ -284,4 +284,7 @@ class _Run:
 def _sandbox(order: TrialOrder, area: TrialArea) -> process.Sandbox | None:
     if order.isolation.sandbox == "none":
         return None
-    return process.Sandbox(network=order.isolation.network, writable=(area.work, area.home, area.temp))
+    isolation = order.isolation
+    return process.Sandbox(
+        network=isolation.network, writable=(area.work, area.home, area.temp), readable=isolation.readable
+    )
