@@ -1,0 +1,124 @@
+"""`quintain run`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+
+import anyio
+
+from quintain.cli.live import Watcher
+from quintain.cli.project import Context, add_case_options, add_project_options, open_context, profiles, selected
+from quintain.errors import UsageError
+from quintain.model.case import Case
+from quintain.model.limits import LimitOverrides
+from quintain.model.plain import Plug
+from quintain.reporting.summary import summary_lines
+from quintain.runs.control import Control
+from quintain.runs.history import find_run
+from quintain.runs.plan import Plan, make_plan
+from quintain.runs.run import RunResult, Settings, run_plan
+from quintain.runs.store import RunStore
+from quintain.workspace.blobs import BlobStore
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_case_options(parser)
+    add_project_options(parser)
+    parser.add_argument("--driver", help="run with this driver instead of the profile's")
+    parser.add_argument("--profile", action="append", default=[], help="run under this profile; may be repeated")
+    parser.add_argument("--repeat", type=int, metavar="N", help="repetitions of each case")
+    parser.add_argument("-j", dest="concurrency", type=int, metavar="N", help="trials at once")
+    parser.add_argument("--timeout", type=float, metavar="S", help="total limit of a trial, in seconds")
+    parser.add_argument("--grace", type=float, default=10.0, metavar="S", help="seconds to finish after Ctrl-C")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first repetition")
+    parser.add_argument("--fail-fast", action="store_true", help="begin no new trial after one that does not pass")
+    parser.add_argument("--rerun-failed", action="store_true", help="only cases that did not pass in the last run")
+    parser.add_argument("--json", action="store_true", help="print events as JSON lines on standard output")
+    parser.add_argument("--junit", metavar="FILE", help="write JUnit XML")
+    parser.set_defaults(function=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    context = open_context(args)
+    cases = selected(args, context.project)
+    if args.rerun_failed:
+        cases = _not_passed(cases, context)
+    if not cases:
+        raise UsageError("no case was selected", hint="quintain list shows the cases of a project")
+    plan = make_plan(
+        cases,
+        profiles(context.project, args.profile, args.driver),
+        context.plugins,
+        BlobStore(context.project.store / "blobs"),
+        repeat=args.repeat if args.repeat is not None else context.project.repeat,
+        seed=args.seed,
+        limits=LimitOverrides(timeout_s=args.timeout),
+    )
+    control = Control()
+    watcher = Watcher(plan, json=args.json)
+    sinks = list(context.project.sinks)
+    if args.junit:
+        sinks.append(Plug("junit", {"path": args.junit}))
+    settings = Settings(
+        store=context.project.store,
+        concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,
+        fail_fast=args.fail_fast,
+        sinks=tuple(sinks),
+        own_sinks=(watcher,),
+        command=" ".join(sys.argv[1:]),
+        project=context.project.root,
+    )
+    result = anyio.run(_run, plan, context, settings, control, args.grace)
+    for line in summary_lines(result.summary, result.directory):
+        print(line, file=sys.stderr if args.json else sys.stdout)
+    return result.summary.exit_code
+
+
+async def _run(plan: Plan, context: Context, settings: Settings, control: Control, grace_s: float) -> RunResult:
+    async with anyio.create_task_group() as group:
+        group.start_soon(_obey_signals, control, grace_s)
+        result = await run_plan(plan, context.plugins, settings, control=control)
+        group.cancel_scope.cancel()
+    return result
+
+
+async def _obey_signals(control: Control, grace_s: float) -> None:
+    """The first signal ends the run politely, the second at once."""
+    names = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    with anyio.open_signal_receiver(*names) as signals:
+        async with anyio.create_task_group() as group:
+            async for number in signals:
+                name = signal.Signals(number).name
+                if control.draining:
+                    print(f"quintain: {name} again: leaving at once", file=sys.stderr)
+                    control.abandon()
+                    return
+                print(
+                    f"quintain: {name}: no new trial begins; those that run have {grace_s:g} s to finish. "
+                    "Once more leaves at once.",
+                    file=sys.stderr,
+                )
+                control.drain("interrupted", f"interrupted by {name}")
+                group.start_soon(_end_after, control, grace_s)
+
+
+async def _end_after(control: Control, grace_s: float) -> None:
+    await anyio.sleep(grace_s)
+    control.end_trials(f"the run was interrupted and {grace_s:g} s were over")
+
+
+def _not_passed(cases: Sequence[Case], context: Context) -> tuple[Case, ...]:
+    run = RunStore(find_run(context.project.store, "last"))
+    try:
+        passed = {row.case for row in run.rows() if row.passed}
+        lost = {row.case for row in run.rows() if not row.passed}
+        planned = set(run.info.cases)
+    finally:
+        run.close()
+    wanted = lost | (planned - passed)
+    return tuple(case for case in cases if case.id in wanted)

@@ -1,0 +1,1 @@
+"""Pages for people, made of records: text in, text out."""
