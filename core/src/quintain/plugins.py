@@ -109,9 +109,8 @@ class Installed:
 
 def _declared(kind: Kind, name: str, target: str, returned: Any) -> Any:
     assert kind.spec is not None
-    if not isinstance(returned, kind.spec | Iterable):
-        raise PluginError(f"`{kind.hook}` returned {type(returned).__name__}, not {kind.spec.__name__}")
-    specs: list[Any] = [returned] if isinstance(returned, kind.spec) else list(returned)
+    several = isinstance(returned, Iterable) and not isinstance(returned, str | bytes | Mapping)
+    specs: list[Any] = list(returned) if several else [returned]
     for spec in specs:
         if not isinstance(spec, kind.spec):
             raise PluginError(f"`{kind.hook}` returned {type(spec).__name__}, not {kind.spec.__name__}")
