@@ -22,6 +22,7 @@ from quintain.model.plain import Json
 MOST = 100_000
 """More cases than this in one file are taken for a mistake."""
 
+_NO_NAME = "the name of a parameter has at least one character, and none of { } !"
 _LABEL = re.compile(r"[A-Za-z0-9_.+-]{1,40}")
 
 
@@ -60,7 +61,7 @@ def matrix_problem(matrix: Any) -> tuple[tuple[str | int, ...], str] | None:
         return (), f"a table is wanted here, not {matrix!r}"
     for name, values in matrix.items():
         if not _can_be_name(name):
-            return (name,), f"`{name}` can't be the name of a parameter: it is empty or has one of {{ }} ! in it"
+            return (name,), f"{_NO_NAME}: `{name}`"
         if not isinstance(values, list) or not values:
             return (name,), f"a list of values is wanted here, not {values!r}"
     size = math.prod(len(values) for values in matrix.values())
@@ -78,22 +79,13 @@ def dataset_rows(path: Path) -> list[Row]:
     Raises:
         AuthoringError: it can't be read or a row can't be used, with the line.
     """
-    readers = {".jsonl": _json_rows, ".csv": _csv_rows}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise AuthoringError(f"{shown(path)} is no dataset", hint=f"it has to end in {' or '.join(readers)}")
     rows: list[Row] = []
-    names: list[str] | None = None
-    for line, values in reader(path, read_lines(path)):
+    names: list[str] = []
+    for line, values in _READERS[path.suffix.lower()](path, read_lines(path)):
         where = place(path, line)
-        if names is None:
+        if not rows:
             names = sorted(values)
-            for name in names:
-                if not _can_be_name(name):
-                    raise AuthoringError(
-                        f"`{name}` can't be the name of a parameter: it is empty or has one of {{ }} ! in it",
-                        where=where,
-                    )
+            _check_names(names, where)
         if sorted(values) != names:
             raise AuthoringError(_difference(names, values), where=where)
         rows.append(Row(values, f"row={len(rows) + 1}", where))
@@ -149,6 +141,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Json]]]:
             where = place(path, line)
             if header is None and cells:
                 header = [cell.strip() for cell in cells]
+                _check_names(header, where)
                 if len(set(header)) < len(header):
                     raise AuthoringError("a name stands twice in the first line", where=where)
             elif header is not None and cells:
@@ -160,12 +153,23 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Json]]]:
         raise AuthoringError(f"this is not CSV: {error}", where=place(path, line)) from error
 
 
+_READERS = {".jsonl": _json_rows, ".csv": _csv_rows}
+DATASETS = tuple(_READERS)
+"""How the names of datasets end."""
+
+
 def _difference(names: Sequence[str], values: Mapping[str, Json]) -> str:
     missing = [name for name in names if name not in values]
     if missing:
         return f"`{missing[0]}` is missing; all rows have the same names"
     more = next(name for name in values if name not in names)
     return f"`{more}` stands in no row above; all rows have the same names"
+
+
+def _check_names(names: Sequence[str], where: str) -> None:
+    for name in names:
+        if not _can_be_name(name):
+            raise AuthoringError(f"{_NO_NAME}: `{name}`", where=where)
 
 
 def _can_be_name(name: str) -> bool:

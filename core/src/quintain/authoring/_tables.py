@@ -8,7 +8,7 @@ from typing import Any
 
 from quintain.authoring._document import Document
 from quintain.authoring._lines import Key
-from quintain.authoring._parameters import Row
+from quintain.authoring._parameters import DATASETS, Row
 from quintain.authoring._placeholders import Placeholders
 from quintain.authoring._structure import nearest
 from quintain.authoring.sources import LISTS, Origin
@@ -102,6 +102,9 @@ def dataset_path(dataset: Any, file: Path, origin: Origin) -> Path:
         where = origin.where(("dataset", "file"))
         raise AuthoringError(f"`file` must be the path of a dataset, not {stated!r}", where=where)
     path = file.parent / stated
+    if path.suffix.lower() not in DATASETS:
+        hint = f"it has to end in {' or '.join(DATASETS)}"
+        raise AuthoringError(f"`{stated}` is no dataset", where=origin.where(("dataset", "file")), hint=hint)
     if not path.is_file():
         raise AuthoringError(f"`{stated}` doesn't exist", where=origin.where(("dataset", "file")))
     return path
