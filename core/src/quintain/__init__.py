@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from quintain.hooks import hookimpl
     from quintain.model.case import Assertion, Case
     from quintain.model.events import (
+        Answered,
         Artifact,
         Asked,
         Done,
@@ -92,7 +93,7 @@ _HOMES = {
     "functions": "answerer_of driver_of",
     "hooks": "hookimpl",
     "model.case": "Assertion Case",
-    "model.events": "Artifact Asked Done Event Failed Log Message Progress ProtocolError Ready Reasoning ToolCall "
+    "model.events": "Answered Artifact Asked Done Event Failed Log Message Progress ProtocolError Ready Reasoning ToolCall "
     "ToolResult Traced Unknown Used",
     "model.exit": "Exit",
     "model.grade": "AssertionResult Grade Status Verdict",
@@ -114,6 +115,7 @@ __all__ = [
     "AgentProcess",
     "Allowance",
     "Answer",
+    "Answered",
     "Answerer",
     "AnswererContext",
     "AnswererSpec",

@@ -28,7 +28,7 @@ def driver_of(function: AgentFunction, *, name: str | None = None) -> DriverSpec
             of events.
         name: the driver's name; the function's if not given.
     """
-    title = name or getattr(function, "__name__", "function")
+    title = name or _name_of(function)
 
     @asynccontextmanager
     async def opened(config: NoConfig, launch: Launch) -> AsyncIterator[Session]:
@@ -72,7 +72,7 @@ def answerer_of(function: AnswerFunction, *, name: str | None = None) -> Answere
             awaitable of one.
         name: the answerer's name; the function's if not given.
     """
-    title = name or getattr(function, "__name__", "function")
+    title = name or _name_of(function)
 
     @asynccontextmanager
     async def opened(config: NoConfig, context: AnswererContext) -> AsyncIterator[Answerer]:
@@ -91,6 +91,10 @@ class _FunctionAnswerer:
         if isinstance(said, bool):
             return Answer.decide(question, said)
         return Answer.say(question, said) if isinstance(said, str) else said
+
+
+def _name_of(function: object) -> str:
+    return str(getattr(function, "__name__", "function"))
 
 
 @frozen

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import anyio
 from attrs import asdict, frozen
 
 from quintain import process
-from quintain.authoring import discover
-from quintain.cli.project import Context, add_case_options, add_project_options, open_context
+from quintain.cli.project import Context, add_case_options, add_project_options, found_cases, open_context
 from quintain.contracts.driver import Executable
 from quintain.errors import QuintainError
 from quintain.model.codec import dumps
@@ -74,12 +74,13 @@ def _diagnose(args: argparse.Namespace) -> Iterator[Diagnosis]:
 def _cases(context: Context, args: argparse.Namespace) -> Iterator[Diagnosis]:
     project = context.project
     try:
-        cases = discover([Path(path) for path in args.paths], project).cases
+        found, places = found_cases(args, context)
+        cases = found.cases
         if not cases:
             yield Diagnosis("cases", "warning", "there are none")
             return
         blobs = BlobStore(project.store / "blobs")
-        plan = make_plan(cases, tuple(project.profiles.values()), context.plugins, blobs)
+        plan = make_plan(cases, tuple(project.profiles.values()), context.plugins, blobs, places=places)
         yield Diagnosis("cases", "ok", f"{len(cases)} cases, {plan.trials} trials under all profiles")
     except QuintainError as error:
         yield _failure("cases", error)
@@ -89,7 +90,7 @@ def _profile(context: Context, profile: Profile) -> Iterator[Diagnosis]:
     name = f"profile {profile.name}"
     try:
         driver = context.plugins.driver(profile.driver.name)
-        runtime = driver.runtime(structure(profile.driver.config, driver.config, f"{name}: driver.config"))
+        runtime = driver.runtime(structure(profile.driver.config, driver.config, partial(_key, name)))
     except QuintainError as error:
         yield _failure(name, error)
         return
@@ -119,6 +120,10 @@ async def _executable(name: str, executable: Executable) -> Diagnosis:
     if done.exit.code != 0 or not words:
         return Diagnosis(name, "warning", f"{path} does not say its version")
     return Diagnosis(name, "ok", f"{path}, {words[0][:100]}")
+
+
+def _key(name: str, key: tuple[str | int, ...]) -> str:
+    return ".".join((f"{name}: driver.config", *map(str, key)))
 
 
 def _failure(check: str, error: QuintainError) -> Diagnosis:

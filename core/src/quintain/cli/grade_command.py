@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     context = open_context(args)
-    cases = {case.id: case for case in selected(args, context.project)} if args.paths else None
+    cases = {case.id: case for case in selected(args, context)[0]} if args.paths else None
     store = RunStore(find_run(context.project.store, args.run), write=True)
     try:
         trials = [find_trial(store, name) for name in args.trial] or None

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             for info, summary in runs:
                 print(f"{info.id}  {tally_text(summary.tally) if summary else 'did not come to its end'}")
         return 0
-    cases = selected(args, context.project)
+    cases, _ = selected(args, context)
     if args.json:
         print(dumps([to_plain(case) for case in cases]))
     else:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from quintain.authoring import discover, open_project, select
+from quintain.authoring import Discovered, ProjectSources, discover, open_project, select
 from quintain.errors import UsageError
 from quintain.model.case import Case
 from quintain.model.plain import Plug
 from quintain.model.project import Profile, Project
 from quintain.plugins import Plugins
+from quintain.trial.prepare import Places
 
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
@@ -42,27 +43,39 @@ class Context:
 
     project: Project
     plugins: Plugins
+    sources: ProjectSources
 
 
 def open_context(args: argparse.Namespace) -> Context:
     """The project of the first path, or of the folder we are in. Raises QuintainError."""
     paths = [Path(path) for path in getattr(args, "paths", [])]
     start = paths[0] if paths and paths[0].exists() else Path.cwd()
-    project = open_project(start if start.is_dir() else start.parent).project
+    opened = open_project(start)
+    project = opened.project
     choices = dict(project.choices)
     for choice in args.plugin:
         key, _, distribution = choice.partition("=")
         if ":" not in key or not distribution:
             raise UsageError(f"--plugin {choice}: it is written KIND:NAME=DIST, as in driver:mine=my-package")
         choices[key] = distribution
-    return Context(project, Plugins.from_entry_points(choices))
+    return Context(project, Plugins.from_entry_points(choices), opened.sources)
 
 
-def selected(args: argparse.Namespace, project: Project) -> tuple[Case, ...]:
-    """The cases that were asked for, in order."""
-    paths = [Path(path) for path in args.paths if Path(path).resolve() != project.root.resolve()]
-    found = discover(paths, project)
-    return select(found.cases, tags=tuple(args.tag), expression=args.expression)
+def found_cases(args: argparse.Namespace, context: Context) -> tuple[Discovered, Places]:
+    """The cases of the paths, and where everything was written."""
+    root = context.project.root.resolve()
+    found = discover([Path(path) for path in args.paths if Path(path).resolve() != root], context.project)
+    places = Places(
+        case=lambda case, key: found.sources.where(case.id, key),
+        profile=lambda name, key: context.sources.where(("profiles", name, *key)),
+    )
+    return found, places
+
+
+def selected(args: argparse.Namespace, context: Context) -> tuple[tuple[Case, ...], Places]:
+    """The cases that were asked for, in order, and where everything was written."""
+    found, places = found_cases(args, context)
+    return select(found.cases, tags=tuple(args.tag), expression=args.expression), places
 
 
 def profiles(project: Project, names: Sequence[str], driver: str | None) -> tuple[Profile, ...]:

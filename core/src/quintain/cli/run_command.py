@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     context = open_context(args)
-    cases = selected(args, context.project)
+    cases, places = selected(args, context)
     if args.rerun_failed:
         cases = _not_passed(cases, context)
     if not cases:
@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         repeat=args.repeat if args.repeat is not None else context.project.repeat,
         seed=args.seed,
         limits=LimitOverrides(timeout_s=args.timeout),
+        places=places,
     )
     control = Control()
     watcher = Watcher(plan, json=args.json)

@@ -166,7 +166,9 @@ def from_plain(data: Any, cls: type[T]) -> T:
     try:
         return converter.structure(data, cls)
     except (BaseValidationError, ForbiddenExtraKeysError, ValueError, TypeError, KeyError) as error:
-        raise next(problems(error, cls)) from error
+        # A misspelt key is the cause, the key that is missing for it the consequence.
+        found = sorted(problems(error, cls), key=lambda problem: problem.message.endswith("is missing"))
+        raise found[0] from error
 
 
 def problems(error: BaseException, cls: type, path: tuple[str | int, ...] = ()) -> Iterator[RecordError]:

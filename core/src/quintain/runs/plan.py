@@ -14,7 +14,7 @@ from quintain.model.project import Profile
 from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
 from quintain.trial.fixtures import Fixtures
-from quintain.trial.prepare import Prepared, prepare_order
+from quintain.trial.prepare import Places, Prepared, prepare_order
 from quintain.workspace.blobs import BlobStore
 
 
@@ -74,6 +74,7 @@ def make_plan(
     repeat: int = 1,
     seed: int = 0,
     limits: LimitOverrides | None = None,
+    places: Places | None = None,
 ) -> Plan:
     """Check everything that can be checked without running an agent.
 
@@ -85,6 +86,7 @@ def make_plan(
         repeat: repetitions of each case under each profile.
         seed: of the first repetition.
         limits: override those of profiles and cases.
+        places: where cases and profiles were written, for errors.
 
     Raises:
         QuintainError: the first error, or all of them together if there are several.
@@ -98,7 +100,7 @@ def make_plan(
     for case in cases:
         for profile in profiles:
             try:
-                templates.append(_template(case, profile, plugins, blobs, limits or LimitOverrides(), captured))
+                templates.append(_template(case, profile, plugins, blobs, limits or LimitOverrides(), captured, places))
             except (AuthoringError, PluginError, WorkspaceError) as error:
                 errors.setdefault(str(error), error)
     if len(errors) == 1:
@@ -124,6 +126,7 @@ def _template(
     blobs: BlobStore,
     overrides: LimitOverrides,
     captured: dict[object, Fixtures],
+    places: Places | None,
 ) -> Template:
     key = case.fixtures, case.hidden
     if key not in captured:
@@ -141,4 +144,4 @@ def _template(
         retry=profile.retry,
         isolation=profile.isolation,
     )
-    return Template(order, prepare_order(order, plugins), fixtures)
+    return Template(order, prepare_order(order, plugins, places), fixtures)

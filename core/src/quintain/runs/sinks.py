@@ -89,6 +89,10 @@ class Audience:
         self._watchers.pop(name, None)
 
 
+def _place_of(name: str, key: tuple[str | int, ...]) -> str:
+    return ".".join((f"sink {name}", *map(str, key)))
+
+
 async def _hear(trial: str, traced: Traced, sink: Sink) -> None:
     await sink.event(trial, traced)
 
@@ -109,7 +113,7 @@ async def open_sinks(
     async with AsyncExitStack() as stack:
         for plug in plugs:
             spec = plugins.sink(plug.name)
-            config = structure(plug.config, spec.config, f"sink {plug.name}")
+            config = structure(plug.config, spec.config, partial(_place_of, plug.name))
             name = plug.name if plug.name not in sinks else f"{plug.name}-{len(sinks)}"
             sinks[name] = await stack.enter_async_context(spec.open(config, context))
         audience = Audience(sinks)

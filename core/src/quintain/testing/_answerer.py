@@ -94,7 +94,7 @@ class AnswererConformance:
         async with self.opened() as answerer:
             with anyio.fail_after(self.patience_s):
                 try:
-                    assert await answerer.answer(question, history)
+                    assert (await answerer.answer(question, history)).question == question.id
                 except QuintainError as error:
                     assert str(error)
 

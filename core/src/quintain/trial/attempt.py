@@ -50,6 +50,7 @@ class _Stages:
         self._trace = trace
         self._times: list[StageTime] = []
         self._began = time.monotonic()
+        self._entered = False
         self.now = Stage.STAGE
 
     def enter(self, stage: Stage) -> None:
@@ -59,8 +60,9 @@ class _Stages:
 
     def _end(self) -> None:
         now = time.monotonic()
-        self._times.append(StageTime(self.now.value, round(now - self._began, 6)))
-        self._began = now
+        if self._entered:
+            self._times.append(StageTime(self.now.value, round(now - self._began, 6)))
+        self._began, self._entered = now, True
 
     def times(self) -> tuple[StageTime, ...]:
         self._end()

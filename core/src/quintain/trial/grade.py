@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -17,7 +17,7 @@ import anyio.to_thread
 from attrs import field, frozen
 
 from quintain.contracts.assertion import AssertionSpec, Evidence
-from quintain.errors import AuthoringError, QuintainError, RecordError
+from quintain.errors import AuthoringError, PluginError, QuintainError, RecordError
 from quintain.identity.canonical import digest
 from quintain.model.case import Assertion
 from quintain.model.codec import from_plain, to_plain
@@ -38,13 +38,19 @@ class Check:
     nested: Mapping[int, Check] = field(factory=dict)
 
 
-def prepare(assertions: Sequence[Assertion], plugins: Plugins, *, where: str | None = None) -> tuple[Check, ...]:
+Key = tuple[str | int, ...]
+"""A key inside a case or a profile, as its file says it."""
+
+
+def prepare(
+    assertions: Sequence[Assertion], plugins: Plugins, where: Callable[[Key], str] = lambda key: _dotted(key)
+) -> tuple[Check, ...]:
     """Load and check all assertions of a case, those inside others too, before anything runs.
 
     Args:
         assertions: as the case states them.
         plugins: where their types come from.
-        where: place of the case, for errors.
+        where: place of a key of the case, for errors.
 
     Raises:
         AuthoringError: a configuration is wrong, or two assertions have one id.
@@ -58,18 +64,21 @@ def prepare(assertions: Sequence[Assertion], plugins: Plugins, *, where: str | N
         count = seen[check.id] = seen.get(check.id, 0) + 1
         if count > 1:
             if assertion.id is not None:
-                raise AuthoringError(f"two assertions have the id `{assertion.id}`", where=_place(where, path))
+                raise AuthoringError(f"two assertions have the id `{assertion.id}`", where=where((*path, "id")))
             check = Check(f"{check.id}-{count}", check.assertion, check.spec, check.config, check.nested)
         checks.append(check)
     return tuple(checks)
 
 
-def _prepare(assertion: Assertion, plugins: Plugins, path: tuple[str | int, ...], where: str | None) -> Check:
-    spec = plugins.assertion(assertion.type)
+def _prepare(assertion: Assertion, plugins: Plugins, path: Key, where: Callable[[Key], str]) -> Check:
+    try:
+        spec = plugins.assertion(assertion.type)
+    except PluginError as error:
+        raise PluginError(error.message, where=where((*path, "type")), hint=error.hint) from error
     try:
         config = from_plain(assertion.config, spec.config)
     except RecordError as error:
-        raise AuthoringError(error.message, where=_place(where, (*path, *error.path)), hint=error.hint) from error
+        raise AuthoringError(error.message, where=where((*path, *error.path)), hint=error.hint) from error
     nested = {
         id(inner): _prepare(inner, plugins, (*path, "assertions", index), where)
         for index, inner in enumerate(spec.nested(config))
@@ -77,9 +86,8 @@ def _prepare(assertion: Assertion, plugins: Plugins, path: tuple[str | int, ...]
     return Check(assertion.id or assertion.type, assertion, spec, config, nested)
 
 
-def _place(where: str | None, path: tuple[str | int, ...]) -> str:
-    key = ".".join(str(part) for part in path)
-    return f"{where}: {key}" if where else key
+def _dotted(key: Key) -> str:
+    return ".".join(str(part) for part in key)
 
 
 async def grade(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from attrs import frozen
 
 from quintain.contracts.answerer import AnswererSpec
 from quintain.contracts.driver import DriverSpec, Runtime
-from quintain.errors import AuthoringError, RecordError
+from quintain.errors import AuthoringError, PluginError, RecordError
+from quintain.model.case import Case
 from quintain.model.codec import from_plain
 from quintain.model.plain import Json, PluginUse
 from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
-from quintain.trial.grade import Check, identity, prepare
+from quintain.trial.grade import Check, Key, identity, prepare
 
 C = TypeVar("C")
 
@@ -44,24 +45,59 @@ class Prepared:
     plugins: tuple[PluginUse, ...]
 
 
-def prepare_order(order: TrialOrder, plugins: Plugins) -> Prepared:
+def _of_case(case: Case, key: Key) -> str:
+    return ": ".join((case.source or f"case {case.id}", ".".join(map(str, key))))
+
+
+def _of_profile(profile: str, key: Key) -> str:
+    return ": ".join((f"profile {profile}", ".".join(map(str, key))))
+
+
+@frozen
+class Places:
+    """Where cases and profiles say what they say, for errors.
+
+    Attributes:
+        case: place of a key of a case.
+        profile: place of a key of a profile, by its name.
+    """
+
+    case: Callable[[Case, Key], str] = _of_case
+    profile: Callable[[str, Key], str] = _of_profile
+
+
+def prepare_order(order: TrialOrder, plugins: Plugins, places: Places | None = None) -> Prepared:
     """Load every plugin that an order names and structure every configuration in it.
+
+    Args:
+        order: what is to run.
+        plugins: where plugins come from.
+        places: where it was written, for errors.
 
     Raises:
         PluginError: a plugin isn't there or is broken.
         AuthoringError: a configuration is wrong.
     """
+    places = places or Places()
+
+    def where(key: Key, own: object) -> str:
+        return places.profile(order.profile, key) if own is None else places.case(order.case, key)
+
     if order.isolation.sandbox not in SANDBOXES:
         raise AuthoringError(
             f"there is no sandbox `{order.isolation.sandbox}`",
-            where=f"profile {order.profile}: isolation.sandbox",
+            where=places.profile(order.profile, ("isolation", "sandbox")),
             hint=f"one of {', '.join(SANDBOXES)}",
         )
-    driver = plugins.driver(order.driver.name)
-    driver_config = structure(order.driver.config, driver.config, f"profile {order.profile}: driver.config")
-    answerer = plugins.answerer(order.answerer.name)
-    answerer_config = structure(order.answerer.config, answerer.config, f"profile {order.profile}: answerer.config")
-    checks = prepare(order.case.assertions, plugins, where=order.case.source or f"case {order.case.id}")
+    driver = _found(lambda: plugins.driver(order.driver.name), where(("driver",), order.case.driver))
+    driver_config = structure(
+        order.driver.config, driver.config, lambda key: where(("driver", "config", *key), order.case.driver)
+    )
+    answerer = _found(lambda: plugins.answerer(order.answerer.name), where(("answerer",), order.case.answerer))
+    answerer_config = structure(
+        order.answerer.config, answerer.config, lambda key: where(("answerer", "config", *key), order.case.answerer)
+    )
+    checks = prepare(order.case.assertions, plugins, lambda key: places.case(order.case, key))
     uses = [plugins.use("driver", driver.name), plugins.use("answerer", answerer.name)]
     uses += [plugins.use("assertion", name) for name in sorted({check.assertion.type for check in checks})]
     grader = identity(checks, order.hidden)
@@ -69,16 +105,25 @@ def prepare_order(order: TrialOrder, plugins: Plugins) -> Prepared:
     return Prepared(driver, driver_config, runtime, answerer, answerer_config, checks, grader, tuple(uses))
 
 
-def structure(config: Mapping[str, Json], cls: type[C], where: str) -> C:
+def _found(find: Callable[[], C], where: str) -> C:
+    try:
+        return find()
+    except PluginError as error:
+        raise PluginError(error.message, where=where, hint=error.hint) from error
+
+
+def structure(config: Mapping[str, Json], cls: type[C], where: Callable[[Key], str]) -> C:
     """A plugin's configuration from plain data.
 
+    Args:
+        config: as a file says it.
+        cls: the plugin's configuration class.
+        where: place of a key of it, for errors.
+
     Raises:
-        AuthoringError: it doesn't fit, with the place of the key.
+        AuthoringError: it doesn't fit.
     """
-    if isinstance(config, cls):
-        return config
     try:
         return from_plain(config, cls)
     except RecordError as error:
-        key = ".".join((where, *map(str, error.path)))
-        raise AuthoringError(error.message, where=key, hint=error.hint) from error
+        raise AuthoringError(error.message, where=where(error.path), hint=error.hint) from error
