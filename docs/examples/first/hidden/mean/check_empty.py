@@ -1,3 +1,9 @@
+import sys
+
 import calculator
 
-assert calculator.mean([]) == 0, "the mean of nothing should be 0"
+try:
+    found = calculator.mean([])
+except ZeroDivisionError:
+    sys.exit("mean([]) divides by zero; it should be 0")
+assert found == 0, f"mean([]) is {found}; it should be 0"
