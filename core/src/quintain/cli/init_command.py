@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from quintain.authoring import scaffold
+from quintain.authoring.scaffold import make_project
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -17,8 +17,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     directory = Path(args.directory)
-    for path, made in scaffold(directory):
-        print(f"{'made   ' if made else 'is there'} {path}")
+    for one in make_project(directory):
+        print(f"{one.what:8} {directory / one.path.relative_to(directory.resolve())}")
     where = "" if directory == Path() else f"cd {directory} && "
     print(f"\nRun it: {where}quintain run")
     return 0
