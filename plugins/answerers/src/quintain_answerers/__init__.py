@@ -1,0 +1,1 @@
+"""Who answers when an agent asks."""
