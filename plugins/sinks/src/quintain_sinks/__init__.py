@@ -1,0 +1,1 @@
+"""Who is told what happens in a run."""
