@@ -1,1 +1,1 @@
-"""What things are, as digests: canonical data, files and trees."""
+"""Names for content: canonical JSON, digests of files and trees, and a cache that saves reading what did not change."""

@@ -1,8 +1,8 @@
-"""Canonical JSON: the same data gives the same bytes, on every machine and in every order of keys.
+"""One byte string for one meaning: canonical JSON, and the digest of it.
 
-UTF-8, keys ordered by code point, no white space, integers exact, floats in Python's shortest form that reads back the same,
-NaN and infinities refused. Characters that UTF-8 can't hold (lone surrogates, which stand for bytes that are no text) are
-escaped as JSON escapes them.
+UTF-8; keys ordered by code point; no insignificant whitespace; integers exact; floats in their shortest form that reads
+back as the same number, so `1` and `1.0` are different values; nothing escaped but what JSON demands. A surrogate, which
+is how a byte that is no text travels in a string, becomes `\\udcxx`, as JSON itself would escape it.
 """
 
 from __future__ import annotations
@@ -10,51 +10,62 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from typing import Any
 
 from quintain.errors import RecordError
 from quintain.model.plain import Json
 
 ALGORITHM = "sha256"
 
+DEEPEST = 200
+"""Containers inside one another; a bound of our own, because Python's depends on who calls."""
+
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, sort_keys=True, separators=(",", ":")
+).encode
+
 
 def canonical_json(data: Json) -> bytes:
-    """The canonical bytes of plain data.
+    """The canonical encoding of plain data: what JSON can hold; a tuple counts as a list.
 
     Raises:
-        RecordError: the data is not plain; the error has the path to what is wrong.
+        RecordError: the data holds NaN, an infinity, a key that is no text, or something that is no plain data, or is
+            nested more than 200 levels deep; `path` leads to it.
     """
     _check(data, ())
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
     try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text).encode()
+        text = _encode(data)
+    except ValueError as error:  # an integer of thousands of digits, which Python refuses to write
+        raise RecordError(str(error)) from error
+    return text.encode("utf-8", "backslashreplace")
 
 
 def digest(data: Json) -> str:
-    """Digest of plain data: `sha256:<hex>`. Raises RecordError as `canonical_json` does."""
+    """Digest of plain data, `sha256:<hex>`. Raises what `canonical_json` raises."""
     return digest_bytes(canonical_json(data))
 
 
 def digest_bytes(data: bytes) -> str:
-    """Digest of bytes: `sha256:<hex>`."""
+    """Digest of bytes as they are, `sha256:<hex>`."""
     return f"{ALGORITHM}:{hashlib.sha256(data).hexdigest()}"
 
 
-def _check(data: Json, path: tuple[str | int, ...]) -> None:
-    if data is None or isinstance(data, bool | int | str):
-        return
-    if isinstance(data, float):
-        if not math.isfinite(data):
-            raise RecordError(f"{data!r} has no place in canonical data", path=path)
-    elif isinstance(data, Mapping):
+def _check(data: Any, path: tuple[str | int, ...]) -> None:
+    """Refuse what the encoder would quietly turn into something else."""
+    if len(path) > DEEPEST:
+        raise RecordError("it is nested too deeply", path=path[:8])
+    if isinstance(data, dict):
         for key, value in data.items():
             if not isinstance(key, str):
-                raise RecordError(f"a key is text, not {key!r}", path=path)
-            _check(value, (*path, key))
+                raise RecordError(f"the key {key!r} is no text", path=path)
+            if not isinstance(value, str):
+                _check(value, (*path, key))
     elif isinstance(data, list | tuple):
         for index, value in enumerate(data):
-            _check(value, (*path, index))
-    else:
+            if not isinstance(value, str):
+                _check(value, (*path, index))
+    elif isinstance(data, float):
+        if not math.isfinite(data):
+            raise RecordError(f"{data!r} is no number that can be compared", path=path)
+    elif data is not None and not isinstance(data, str | int):
         raise RecordError(f"{type(data).__name__} is no plain data", path=path)

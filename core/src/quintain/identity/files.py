@@ -1,161 +1,155 @@
-"""One walker for trees of files, which nothing in them can lead astray.
-
-It opens directories relative to their parents and never follows a link; it opens regular files only, without waiting; it
-lists what it doesn't open. Names are kept as bytes are, by surrogate escapes.
-"""
+"""Trees of files as records, and their digests."""
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 
-from attrs import field, frozen
-
 from quintain.errors import WorkspaceError
-from quintain.identity.canonical import ALGORITHM, digest
-from quintain.model.tree import Entry, Tree
+from quintain.identity.cache import DigestCache, key_of, stamp_clock_ns
+from quintain.identity.canonical import digest
+from quintain.identity.reading import open_file, sha256_of
+from quintain.identity.walk import Folder, reason_of, walk
+from quintain.model.tree import Entry, EntryKind, Tree
 
-CHUNK = 1024 * 1024
-_NOFOLLOW = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_DIRECTORY = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0)
+LARGEST_FILE = 4 * 1024**3
+"""Apparent bytes of a file from which it is not read."""
 
-Stamp = tuple[int, int, int, int, int, int]
-"""What changes when a file does: device, inode, size, mtime, ctime (both in ns) and mode."""
-
-
-def stamp_of(info: os.stat_result) -> Stamp:
-    """The stamp of a file."""
-    return (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode)
+OVER_LIMIT = "over the limit of {} bytes"
 
 
-@frozen
-class Found:
-    """One path that the walker came by.
-
-    Attributes:
-        path: relative to the root, with `/`.
-        info: its own status, links not followed; None if even that can't be had.
-        open: opens a regular file for reading, without following a link; raises OSError.
-        target: reads where a link points to; raises OSError.
-        problem: why a directory could not be listed.
-    """
-
-    path: str
-    info: os.stat_result
-    open: Callable[[], int] = field(eq=False, repr=False)
-    target: Callable[[], str] = field(eq=False, repr=False)
-    problem: str | None = None
-
-
-def walk(root: Path, *, skip: Callable[[str], bool] = lambda path: False) -> Iterator[Found]:
-    """All paths below a directory, each directory before what is in it, names in the order of their code points.
-
-    Args:
-        root: the directory; a link in its place is refused.
-        skip: paths that are left out with all that is below them.
+def digest_file(path: Path, *, cache: DigestCache | None = None) -> str:
+    """Digest of a regular file, `sha256:<hex>`; links are followed.
 
     Raises:
-        OSError: the root can't be opened.
+        WorkspaceError: it is no regular file, or it changed while it was read.
+        OSError: it can't be read.
     """
-    yield from _walk(os.open(root, _DIRECTORY), "", skip)
+    return (cache or DigestCache()).digest_file(path)
 
 
-def _walk(folder: int, prefix: str, skip: Callable[[str], bool]) -> Iterator[Found]:
-    # One descriptor a level: the depth that a path can have (300 and more) is within every system's limit.
-    try:
-        names = sorted(os.listdir(folder))
-        for name in names:
-            path = f"{prefix}{name}"
-            if skip(path):
+def scan_tree(
+    root: Path,
+    *,
+    cache: DigestCache | None = None,
+    ignore: Callable[[str], bool] | None = None,
+    largest: int = LARGEST_FILE,
+) -> Tree:
+    """Look at a directory and everything in it; the same files give the same tree wherever they lie.
+
+    Links are not followed. What can't be read has `omitted` set to the reason, and no digest.
+
+    Args:
+        root: the directory; it is no entry itself.
+        cache: saves reading files that did not change.
+        ignore: tells of a path whether it is left out with all that is in it.
+        largest: apparent size in bytes of a file from which it is not read.
+
+    Raises:
+        WorkspaceError: the root is no directory.
+        OSError: it can't be opened.
+    """
+    cache = cache if cache is not None else DigestCache()
+    found: dict[str, Entry] = {}
+    with closing(folders_of(root)) as folders:
+        for folder in folders:
+            if folder.problem is not None:
+                _mark(found, folder)
                 continue
-            try:
-                info = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            except FileNotFoundError:
-                continue  # it went away meanwhile
-            yield from _visit(folder, name, path, info, skip)
-    finally:
-        os.close(folder)
+            for name, seen in folder.entries:
+                path = folder.join(name)
+                if ignore is not None and ignore(path):
+                    if stat.S_ISDIR(seen.st_mode):
+                        folder.folders.remove(name)
+                    continue
+                entry = entry_of(folder.fd, name, seen)
+                found[path] = _read(folder.fd, name, seen, cache, largest) if entry.kind == "file" else entry
+    return Tree(dict(sorted(found.items())))
 
 
-def _visit(folder: int, name: str, path: str, info: os.stat_result, skip: Callable[[str], bool]) -> Iterator[Found]:
-    def opened() -> int:
-        return os.open(name, _NOFOLLOW, dir_fd=folder)
-
-    def target() -> str:
-        return os.readlink(name, dir_fd=folder)
-
-    if not stat.S_ISDIR(info.st_mode):
-        yield Found(path, info, opened, target)
-        return
-    try:
-        below = os.open(name, _DIRECTORY, dir_fd=folder)
-    except OSError as error:
-        yield Found(path, info, opened, target, f"can't be listed: {error.strerror}")
-        return
-    yield Found(path, info, opened, target)
-    yield from _walk(below, f"{path}/", skip)
+def folders_of(root: Path, *, force: bool = False) -> Generator[Folder, None, None]:
+    """`walk`, for a root that a person named: it may be a link, and is told in words if it is no directory."""
+    if not root.is_dir():
+        raise WorkspaceError("there is no such directory", where=str(root))
+    yield from walk(root.resolve(), force=force)
 
 
-def digest_descriptor(descriptor: int) -> str:
-    """Digest of all that can be read from a descriptor."""
-    found = hashlib.new(ALGORITHM)
-    while chunk := os.read(descriptor, CHUNK):
-        found.update(chunk)
-    return f"{ALGORITHM}:{found.hexdigest()}"
+def entry_of(folder: int, name: str, seen: os.stat_result) -> Entry:
+    """What an `lstat` says of a path, and where a link points to; nothing is opened."""
+    kind = kind_of(seen.st_mode)
+    mode = stat.S_IMODE(seen.st_mode)
+    if kind == "file":
+        return Entry(kind, mode, seen.st_size)
+    if kind == "link":
+        # The mode of a link means nothing and differs between systems.
+        try:
+            return Entry(kind, 0o777, target=os.readlink(name, dir_fd=folder))
+        except OSError as error:
+            return Entry(kind, 0o777, omitted=reason_of(error))
+    return Entry(kind, mode)
 
 
-def digest_file(path: Path) -> str:
-    """Digest of a regular file's bytes, links followed. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return digest_descriptor(descriptor)
-    finally:
-        os.close(descriptor)
+def kind_of(mode: int) -> EntryKind:
+    """The kind of entry that a mode stands for."""
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "link" if stat.S_ISLNK(mode) else "special"
 
 
 def tree_digest(tree: Tree) -> str:
-    """Digest of a tree: paths, kinds, permission bits, contents and link targets; not owners, times or the order of keys."""
-    return digest(
-        [[path, entry.kind, entry.mode, entry.digest, entry.target] for path, entry in sorted(tree.entries.items())]
-    )
+    """Digest of what is in a tree: paths, kinds, contents, targets of links, and whether a file can be executed.
+
+    Other permission bits are left out: they depend on how a checkout was made. So are sizes, which contents imply.
+    """
+    return digest([_meaning(path, entry) for path, entry in sorted(tree.entries.items())])
 
 
-class DigestCache:
-    """Remembers digests by the stamps of files, so that looking again at a file that did not change costs a `stat`."""
-
-    def __init__(self) -> None:
-        self._digests: dict[Stamp, str] = {}
-
-    def file(self, path: Path) -> str:
-        """Digest of a file, links followed. Raises OSError."""
-        before = stamp_of(path.stat())
-        known = self._digests.get(before)
-        if known is not None:
-            return known
-        found = digest_file(path)
-        if stamp_of(path.stat()) != before:
-            raise WorkspaceError("it changed while it was read", where=str(path))
-        self._digests[before] = found
-        return found
+def differing(one: Tree, other: Tree) -> tuple[str, ...]:
+    """Paths that only one of two trees has, or that mean something else to `tree_digest` in the other, in order."""
+    mine, theirs = one.entries, other.entries
+    found = set(mine.keys() ^ theirs.keys())
+    for path, entry in mine.items():
+        there = theirs.get(path)
+        if there is not None and there != entry and _meaning(path, there) != _meaning(path, entry):
+            found.add(path)
+    return tuple(sorted(found))
 
 
-def entry_of(found: Found, *, digest: str | None = None, omitted: str | None = None) -> Entry:
-    """The record of a path."""
-    info, mode = found.info, stat.S_IMODE(found.info.st_mode)
-    if stat.S_ISDIR(info.st_mode):
-        return Entry("directory", mode, omitted=found.problem)
-    if stat.S_ISLNK(info.st_mode):
-        return Entry("link", 0o777, target=found.target())
-    if not stat.S_ISREG(info.st_mode):
-        return Entry("special", mode)
-    allocated = info.st_blocks * 512 if info.st_blocks * 512 < info.st_size else None
-    return Entry("file", mode, info.st_size, digest, None, allocated, omitted)
+def _meaning(path: str, entry: Entry) -> list[object]:
+    executable = entry.kind == "file" and bool(entry.mode & stat.S_IXUSR)
+    return [path, entry.kind, executable, entry.digest or entry.target, entry.omitted]
 
 
-def is_full(error: OSError) -> bool:
-    """The disk does not take more."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+def _mark(found: dict[str, Entry], folder: Folder) -> None:
+    if not folder.path:
+        raise WorkspaceError(f"the directory is {folder.problem}")
+    entry = found[folder.path]
+    found[folder.path] = Entry(entry.kind, entry.mode, omitted=folder.problem)
+
+
+def _read(folder: int, name: str, seen: os.stat_result, cache: DigestCache, largest: int) -> Entry:
+    mode, size = stat.S_IMODE(seen.st_mode), seen.st_size
+    known = cache.find(seen)
+    if known is not None:
+        return Entry("file", mode, size, known)
+    if size > largest:
+        allocated = seen.st_blocks * 512
+        return Entry("file", mode, size, allocated=allocated, omitted=OVER_LIMIT.format(largest))
+    began = stamp_clock_ns()
+    try:
+        with open_file(name, folder=folder) as (fd, opened):
+            found = sha256_of(fd, size)
+            changed = key_of(opened) != key_of(seen) or key_of(os.fstat(fd)) != key_of(seen)
+    except OSError as error:
+        return Entry("file", mode, size, omitted=reason_of(error))
+    except WorkspaceError:
+        changed = True
+    if changed:
+        return Entry("file", mode, size, omitted="changed while it was read")
+    cache.keep(seen, found, began)
+    return Entry("file", mode, size, found)

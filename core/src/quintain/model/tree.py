@@ -27,7 +27,8 @@ class Entry:
         digest: `sha256:<hex>` of a file's bytes, or None if it was not read.
         target: what a link points to, as stored.
         allocated: bytes that the file really takes on disk, where that was looked at.
-        omitted: why the content was not read (`over the file limit`, `unreadable`, ...), or None.
+        omitted: why the content was not read or not kept (`over the limit`, `unreadable`, ...), or None.
+        redacted: secrets were taken out of the content, so `digest` is of what is kept, not of what was there.
     """
 
     kind: EntryKind
@@ -37,6 +38,7 @@ class Entry:
     target: str | None = None
     allocated: int | None = None
     omitted: str | None = None
+    redacted: bool = False
 
 
 @frozen
@@ -64,7 +66,7 @@ class ChangeSet:
         changes: ordered by path.
         omitted_files: changed files whose content was not kept (each has `after.omitted` set).
         omitted_bytes: apparent bytes of those files.
-        unlisted: paths beyond the limit on the number of changes, which were counted but not listed.
+        unlisted: added paths beyond the limit on the number of changes, which were counted but not listed.
     """
 
     changes: tuple[Change, ...] = ()

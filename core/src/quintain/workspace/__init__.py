@@ -1,1 +1,1 @@
-"""The files of a trial: staged, changed, collected, looked at, graded on a copy, and gone without a trace."""
+"""The files of a trial: staged, collected, kept, looked at, and removed."""

@@ -1,14 +1,19 @@
 """The private directories of one attempt: workspace, home and temp.
 
 They lie under a root with a neutral name that no repository and no instruction file of the host surrounds. They are made
-when something asks for them, because an agent that touches no file should cost none.
+when something asks for them, because an agent that touches no file should cost none. While they are in use their root is
+locked, so what a killed process left behind can be told from what another process works in.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +22,18 @@ from typing import Any
 import anyio.to_thread
 
 from quintain.errors import WorkspaceError
-from quintain.workspace.remove import remove_tree
+from quintain.identity.cache import settled, stamp_clock_ns
+from quintain.identity.flags import DIRECTORY
+from quintain.workspace.remove import remove_tree, sweep_trash
 
 PARTS = ("work", "home", "tmp")
 SURROUNDING = (".git", ".hg", ".svn", "AGENTS.md")
 """What an agent would find on its way up and take for its own."""
+
+_NAME = "quarters-{}"
+_IS_AREA = re.compile(_NAME.format("[0-9a-f]{12}"))
+_SETTLED_IN_S = 60.0
+"""An area that is younger may not be locked yet by the process that makes it."""
 
 
 class Areas:
@@ -37,7 +49,9 @@ class Areas:
 
     def take(self) -> Area:
         """An area with empty directories."""
-        return self._idle.pop() if self._idle else Area.make(self.scratch)
+        area = self._idle.pop() if self._idle else Area.make(self.scratch)
+        area.taken_ns = stamp_clock_ns()
+        return area
 
     def give_back(self, area: Area) -> bool:
         """Keep an area for the next trial if it is as good as new; False if it must be removed."""
@@ -49,7 +63,7 @@ class Areas:
     def close(self) -> None:
         """Remove what is idle."""
         while self._idle:
-            remove_tree(Path(self._idle.pop().root))
+            self._idle.pop().remove()
 
 
 class Area:
@@ -58,30 +72,95 @@ class Area:
     Attributes:
         root: the directory that holds them.
         memo: what was derived from their paths, so that it need not be derived again.
+        taken_ns: `stamp_clock_ns` before somebody began to work in it.
     """
 
     def __init__(self, root: str) -> None:
         self.root = root
         self.memo: dict[object, Any] = {}
+        self.taken_ns = 0
+        self._lock = os.open(root, DIRECTORY)
+        _lock(self._lock)
         self._stamps = {place: _stamp(place) for place in (root, *(f"{root}/{part}" for part in PARTS))}
 
     @classmethod
     def make(cls, scratch: Path) -> Area:
         """A new one."""
-        root = f"{scratch}/q{os.urandom(6).hex()}"
+        root = f"{scratch}/{_NAME.format(os.urandom(6).hex())}"
         for place in (root, *(f"{root}/{part}" for part in PARTS)):
             os.mkdir(place, 0o700)  # noqa: PTH102  # a hot path, on text
         return cls(root)
 
     def untouched(self, part: str | None = None) -> bool:
-        """Nothing was ever put into it, or into one part, or taken out, and no mode was changed."""
+        """There is nothing in it, or in one part, and no mode was changed. Raises OSError if a part is gone."""
         places = self._stamps if part is None else (f"{self.root}/{part}",)
-        return all(_stamp(place) == self._stamps[place] for place in places)
+        return all(self._is_as_made(place) for place in places)
+
+    def _is_as_made(self, place: str) -> bool:
+        made, now = self._stamps[place], _stamp(place)
+        if settled(made[2], self.taken_ns):
+            return now == made
+        # Made within the same tick of the clock in which the work began: its stamps may hide a change.
+        expected = list(PARTS) if place == self.root else []
+        return now[0] == made[0] and sorted(os.listdir(place)) == sorted(expected)
+
+    def remove(self) -> Path | None:
+        """Remove it; returns the place of what could not be removed."""
+        try:
+            return remove_tree(Path(self.root))
+        finally:
+            os.close(self._lock)
 
 
 def _stamp(place: str) -> tuple[int, int, int]:
     info = os.stat(place)  # noqa: PTH116
     return info.st_mode, info.st_mtime_ns, info.st_ctime_ns
+
+
+def _lock(folder: int) -> bool:
+    """Lock a directory until it is closed or this process ends; False if another process has it."""
+    if sys.platform == "win32":
+        return True
+    import fcntl  # not on every system
+
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def sweep_leftovers(scratch: Path | None = None) -> tuple[Path, ...]:
+    """Remove what killed processes of this user left under a directory, and try again to remove their trash.
+
+    Args:
+        scratch: as for `Areas`.
+
+    Returns:
+        What is still there.
+    """
+    place = scratch or Path(tempfile.gettempdir())
+    left: list[Path] = []
+    with suppress(FileNotFoundError):
+        for name in sorted(os.listdir(place)):
+            if _IS_AREA.fullmatch(name):
+                with suppress(OSError):
+                    left += _sweep(place / name)
+    return (*left, *sweep_trash(place))
+
+
+def _sweep(root: Path) -> Sequence[Path]:
+    seen = root.lstat()
+    if seen.st_uid != os.geteuid() or time.time() - seen.st_mtime < _SETTLED_IN_S:
+        return ()
+    folder = os.open(root, DIRECTORY)
+    try:
+        if not _lock(folder):
+            return ()
+        trash = remove_tree(root)
+        return () if trash is None else (trash,)
+    finally:
+        os.close(folder)
 
 
 class TrialArea:
@@ -111,7 +190,7 @@ class TrialArea:
             # The agent took its own directories away, or locked them; removing copes with both.
             pass
         with anyio.CancelScope(shield=True):
-            self.trash = await anyio.to_thread.run_sync(remove_tree, Path(self._area.root))
+            self.trash = await anyio.to_thread.run_sync(self._area.remove)
 
     @property
     def area(self) -> Area:
@@ -142,7 +221,7 @@ class TrialArea:
 
     @property
     def empty(self) -> bool:
-        """Nothing was ever put into the workspace."""
+        """There is nothing in the workspace."""
         return self._area is None or self._area.untouched("work")
 
     def made(self) -> Sequence[Path]:
