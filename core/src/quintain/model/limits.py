@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from attrs import asdict, evolve, field, frozen
 from quintain.errors import RecordError
 from quintain.model.bounds import above_zero, at_least
 from quintain.model.outcome import Failure
+from quintain.model.plain import quoted
 
 MIB = 1024 * 1024
 NOT_NEGATIVE = at_least(0)
@@ -97,8 +99,10 @@ def _waits(record: Any, attribute: Any, value: Mapping[str, float]) -> None:
                 path=(attribute.name, name),
                 hint=f"one of {', '.join(classes)}",
             )
-        if not seconds >= 0:
-            raise RecordError(f"a number of at least 0 is wanted here, not {seconds!r}", path=(attribute.name, name))
+        if not 0 <= seconds < math.inf:
+            raise RecordError(
+                f"a number of at least 0 is wanted here, not {quoted(seconds)}", path=(attribute.name, name)
+            )
 
 
 @frozen
@@ -130,4 +134,5 @@ class Retry:
 
     def wait_s(self, failure: str, attempt: int) -> float:
         """Seconds to wait after the given failed attempt, numbered from 1."""
-        return float(min(self.base_s.get(failure, 1.0) * 2 ** (attempt - 1), self.longest_s))
+        doublings = min(max(attempt - 1, 0), 64)
+        return float(min(self.base_s.get(failure, 1.0) * 2**doublings, self.longest_s))

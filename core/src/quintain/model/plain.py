@@ -11,6 +11,21 @@ Json: TypeAlias = Any
 """What JSON can hold: None, bool, int, finite float, str, list and dict with string keys. Checked where stored."""
 
 
+def quoted(value: object) -> str:
+    """A value as an error quotes it: as it is if that is short, else its beginning or its kind. Never raises."""
+    if isinstance(value, str | bytes):
+        return repr(value) if len(value) <= 80 else f"{value[:60]!r}... ({len(value)} in all)"
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    if value is None or isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "a table" if value else "an empty table"
+    if isinstance(value, list | tuple):
+        return "a list" if value else "an empty list"
+    return f"a {type(value).__name__}"
+
+
 @frozen
 class Plug:
     """A plugin chosen by name with its configuration as plain data, as a file says it.
