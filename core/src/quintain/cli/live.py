@@ -45,7 +45,8 @@ class Watcher(Sink):
         if self._json:
             self._emit("run_began", run=to_plain(run))
         else:
-            self._line(f"{run.trials} trials: {len(run.cases)} cases, {', '.join(run.profiles)}, {run.repeat} x")
+            counts = f"{_count(run.trials, 'trial')}: {_count(len(run.cases), 'case')}"
+            self._line(f"{counts}, {', '.join(run.profiles)}, {run.repeat} x")
 
     async def trial_began(self, order: TrialOrder, attempt: int) -> None:
         """A trial is on."""
@@ -123,3 +124,7 @@ def _doing(traced: Traced) -> str | None:
     if isinstance(event, Message):
         return f"says {event.text[:60]}"
     return "asks" if isinstance(event, Asked) else None
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

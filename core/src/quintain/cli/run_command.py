@@ -6,9 +6,11 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import anyio
 
+from quintain.authoring import find_project
 from quintain.cli.live import Watcher
 from quintain.cli.project import Context, add_case_options, add_project_options, open_context, profiles, selected
 from quintain.errors import UsageError
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     watcher = Watcher(plan, json=args.json)
     sinks = list(context.project.sinks)
     if args.junit:
-        sinks.append(Plug("junit", {"path": args.junit}))
+        sinks.append(Plug("junit", {"path": str(Path(args.junit).absolute())}))
     settings = Settings(
         store=context.project.store,
         concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,
@@ -75,9 +77,17 @@ def run(args: argparse.Namespace) -> int:
         project=context.project.root,
     )
     result = anyio.run(_run, plan, context, settings, control, args.grace)
-    for line in summary_lines(result.summary, result.directory):
+    root = context.project.root
+    elsewhere = None if find_project(Path.cwd()) == find_project(root) else _short(root)
+    for line in summary_lines(result.summary, _short(result.directory), project=elsewhere):
         print(line, file=sys.stderr if args.json else sys.stdout)
     return result.summary.exit_code
+
+
+def _short(path: Path) -> Path:
+    """The path as people here would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 async def _run(plan: Plan, context: Context, settings: Settings, control: Control, grace_s: float) -> RunResult:

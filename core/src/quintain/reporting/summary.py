@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -42,8 +43,14 @@ def _spend(spend: Spend) -> str:
     return f"{tokens}, cost {spend.cost.describe()}"
 
 
-def summary_lines(summary: RunSummary, directory: Path) -> Iterator[str]:
-    """What stands at the end of `quintain run`."""
+def summary_lines(summary: RunSummary, directory: Path, *, project: Path | None = None) -> Iterator[str]:
+    """What stands at the end of `quintain run`.
+
+    Args:
+        summary: of the run.
+        directory: the run's.
+        project: where commands find the run, if that is not where we are.
+    """
     yield ""
     several = any(case.tally.planned > 1 for case in summary.cases)
     if several:
@@ -59,7 +66,7 @@ def summary_lines(summary: RunSummary, directory: Path) -> Iterator[str]:
     for warning in summary.warnings:
         yield f"warning: {clean(warning)}"
     yield f"stored  {directory}"
-    yield "look    quintain show last"
+    yield f"look    {f'cd {shlex.quote(str(project))} && ' if project else ''}quintain show last"
 
 
 def run_lines(info: RunInfo, summary: RunSummary | None, rows: Iterable[TrialRow]) -> Iterator[str]:
