@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+
 from quintain.contracts.answerer import Answerer, AnswererContext, AnswererSpec, Exchange
 from quintain.errors import QuintainError, RecordError
 from quintain.model.codec import dumps, from_plain, to_plain

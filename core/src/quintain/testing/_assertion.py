@@ -8,14 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
+
 from quintain.contracts.assertion import AssertionSpec, Evidence
 from quintain.errors import QuintainError, RecordError
 from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.events import Done, Log, Message, ProtocolError, Ready, ToolCall, ToolResult, Unknown
 from quintain.model.grade import Status, Verdict
 from quintain.model.plain import Json
-from quintain.testing._evidence import make_evidence
+from quintain.plugins import Plugins
+from quintain.testing._evidence import make_evidence, with_nested
 from quintain.testing._records import HOSTILE
 
 Example = tuple[Mapping[str, Json], Evidence]
@@ -59,6 +62,10 @@ class AssertionConformance:
     def failing(self) -> Sequence[Example]:
         """At least one configuration and evidence on which it fails."""
         raise AssertionError("override `failing`: examples on which the assertion fails")
+
+    def plugins(self) -> Plugins:
+        """Where the types of assertions inside it come from, for an assertion that is made of others."""
+        return Plugins()
 
     async def test_it_passes_where_it_should(self) -> None:
         examples = self.passing()
@@ -117,13 +124,13 @@ class AssertionConformance:
                 from_plain({**config, "no_such_key": 1}, self.spec().config)
 
     async def _verdict(self, config: Mapping[str, Json], evidence: Evidence) -> Verdict:
-        spec = self.spec()
-        structured = from_plain(config, spec.config)
+        check, ready = with_nested(evidence, self.spec(), config, self.plugins())
+        spec = check.spec
         with anyio.fail_after(self.patience_s):
             if spec.quick or inspect.iscoroutinefunction(spec.evaluate):
-                found = spec.evaluate(structured, evidence)
+                found = spec.evaluate(check.config, ready)
             else:
-                found = await anyio.to_thread.run_sync(spec.evaluate, structured, evidence)
+                found = await anyio.to_thread.run_sync(spec.evaluate, check.config, ready)
             verdict = await found if inspect.isawaitable(found) else found
         assert isinstance(verdict, Verdict)
         return verdict

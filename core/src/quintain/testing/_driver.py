@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+
 from quintain.api import run
 from quintain.contracts.driver import Bound, Capability, IdentityContext
 from quintain.errors import RecordError

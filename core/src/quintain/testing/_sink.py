@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from quintain.contracts.sink import Sink, SinkContext, SinkSpec
 from quintain.errors import RecordError
 from quintain.model.codec import dumps, from_plain, to_plain
