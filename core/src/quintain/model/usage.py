@@ -14,19 +14,27 @@ from typing import Literal
 
 from attrs import evolve, field, frozen
 
+from quintain.errors import RecordError
+from quintain.model.bounds import at_least
+from quintain.model.plain import quoted
+
 SANE_TOKENS = 10**11
 """A single report of more tokens than this is taken for a fault of the reporter."""
+SANE_USD = 1e9
+"""Likewise for money."""
+
+NOT_NEGATIVE = at_least(0)
 
 
 @frozen
 class Tokens:
     """Token counts, each at least 0."""
 
-    input: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    output: int = 0
-    reasoning: int = 0
+    input: int = field(default=0, validator=NOT_NEGATIVE)
+    cache_read: int = field(default=0, validator=NOT_NEGATIVE)
+    cache_write: int = field(default=0, validator=NOT_NEGATIVE)
+    output: int = field(default=0, validator=NOT_NEGATIVE)
+    reasoning: int = field(default=0, validator=NOT_NEGATIVE)
 
     @property
     def total(self) -> int:
@@ -66,7 +74,13 @@ class Cost:
     """
 
     state: CostState = CostState.UNKNOWN
-    usd: float | None = None
+    usd: float | None = field(default=None, validator=NOT_NEGATIVE)
+
+    def __attrs_post_init__(self) -> None:
+        if self.usd is None and self.state is not CostState.UNKNOWN:
+            raise RecordError(f"an amount is wanted for a cost that is {self.state}", path=("usd",))
+        if self.usd and self.state is CostState.FREE:
+            raise RecordError(f"what is free doesn't cost ${self.usd}", path=("usd",))
 
     @classmethod
     def known(cls, usd: float) -> Cost:
@@ -78,26 +92,30 @@ class Cost:
         """Nothing was spent."""
         return cls(CostState.FREE, 0.0)
 
+    @classmethod
+    def at_least(cls, usd: float | None) -> Cost:
+        """An unknown amount of which a part is known; to know of a part that it is 0 is to know nothing."""
+        return cls(CostState.UNKNOWN, usd or None)
+
     def describe(self) -> str:
         """For people: `$0.0123`, `about $0.0123`, `unknown (at least $0.0100)`, `free`."""
         if self.state is CostState.FREE:
             return "free"
-        amount = f"${self.usd:.4f}" if self.usd is not None else None
+        amount = f"${self.usd or 0:.4f}"
         if self.state is CostState.UNKNOWN:
-            return f"unknown (at least {amount})" if amount and self.usd else "unknown"
-        return f"about {amount}" if self.state is CostState.ESTIMATED else str(amount)
+            return f"unknown (at least {amount})" if self.usd else "unknown"
+        return f"about {amount}" if self.state is CostState.ESTIMATED else amount
 
 
 def sum_costs(costs: Iterable[Cost]) -> Cost:
     """Add costs; one unknown part makes the whole unknown, with the known parts as its lower bound."""
-    parts = tuple(costs)
-    if all(part.state is CostState.FREE for part in parts):
-        return Cost.free()
-    amounts = [part.usd for part in parts if part.usd is not None]
-    usd = math.fsum(amounts) if amounts else None
+    parts = [part for part in costs if part.state is not CostState.FREE]
+    if len(parts) <= 1:
+        return parts[0] if parts else Cost.free()
+    usd = math.fsum(part.usd for part in parts if part.usd is not None)
     states = {part.state for part in parts}
     if CostState.UNKNOWN in states:
-        return Cost(CostState.UNKNOWN, usd)
+        return Cost.at_least(usd)
     return Cost(CostState.ESTIMATED if CostState.ESTIMATED in states else CostState.KNOWN, usd)
 
 
@@ -148,16 +166,18 @@ NO_SPEND = Spend(tokens=Tokens())
 
 
 def sum_spend(spends: Iterable[Spend]) -> Spend:
-    """Add spends; the sum is complete only if each part is."""
+    """Add spends; the sum is complete only if each part is, and if the tokens of each are known."""
     parts = [spend for spend in spends if spend is not NO_SPEND]
-    if len(parts) <= 1:
+    if len(parts) <= 1 and all(part.tokens is not None for part in parts):
         return parts[0] if parts else NO_SPEND
     known = [part.tokens for part in parts if part.tokens is not None]
+    whole = len(known) == len(parts)
+    tokens = sum(known, Tokens())
     return Spend(
-        tokens=sum(known, Tokens()) if known else None,
+        tokens=tokens if whole or tokens != Tokens() else None,
         cost=sum_costs(part.cost for part in parts),
         calls=sum(part.calls for part in parts),
-        complete=all(part.complete and part.tokens is not None for part in parts),
+        complete=whole and all(part.complete for part in parts),
         problems=tuple(dict.fromkeys(problem for part in parts for problem in part.problems)),
     )
 
@@ -167,11 +187,11 @@ def _checked(counts: dict[str, object]) -> dict[str, int] | str:
     checked: dict[str, int] = {}
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int):
-            return f"{name} is not a whole number: {count!r}"
+            return f"{name} is not a whole number: {quoted(count)}"
         if count < 0:
-            return f"{name} is negative: {count}"
+            return f"{name} is negative: {quoted(count)}"
         if count > SANE_TOKENS:
-            return f"{name} is beyond any sane bound: {count}"
+            return f"{name} is beyond any sane bound: {quoted(count)}"
         checked[name] = count
     return checked
 
@@ -234,7 +254,7 @@ def reported_cost(usd: object) -> tuple[Cost, str | None]:
     if usd is None:
         return Cost(), None
     if isinstance(usd, bool) or not isinstance(usd, int | float):
-        return Cost(), f"cost is not a number: {usd!r}"
-    if not math.isfinite(usd) or usd < 0 or usd > 1e9:
-        return Cost(), f"cost is not a sane amount: {usd!r}"
+        return Cost(), f"cost is not a number: {quoted(usd)}"
+    if not 0 <= usd <= SANE_USD:
+        return Cost(), f"cost is not a sane amount: {quoted(usd)}"
     return Cost.known(float(usd)), None

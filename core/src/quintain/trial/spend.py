@@ -63,7 +63,7 @@ class SpendMeter:
             return Spend(tokens=None, cost=Cost(), complete=False, problems=tuple(self._problems))
         tokens, cost, whole = self._total() if self._totals else _sum(self._calls.values())
         if not (complete and whole) and cost.state in (CostState.KNOWN, CostState.ESTIMATED):
-            cost = Cost(CostState.UNKNOWN, cost.usd)
+            cost = Cost.at_least(cost.usd)
         return Spend(tokens, cost, len(self._calls), complete and whole, tuple(self._problems))
 
     def _total(self) -> tuple[Tokens | None, Cost, bool]:
