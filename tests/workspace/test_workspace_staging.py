@@ -232,7 +232,7 @@ def test_a_store_that_is_full_is_no_fault_of_the_fixtures(
 # laying them out
 
 
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000, 0o777])
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000, 0o027])
 def test_what_is_laid_out_is_what_was_read_whatever_the_umask(blobs: BlobStore, tmp_path: Path, mask: int) -> None:
     root = plant(tmp_path / "fx", {**PLAIN, "run.sh": "#!/bin/sh\n"})
     (root / "run.sh").chmod(0o755)

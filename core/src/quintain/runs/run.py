@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 import anyio
+import anyio.to_thread
 from attrs import field, frozen
 
 from quintain.contracts.sink import Sink, SinkContext
@@ -31,7 +32,7 @@ from quintain.runs.tally import Totals
 from quintain.trial.bench import Bench
 from quintain.trial.trial import run_trial
 from quintain.version import VERSION
-from quintain.workspace.area import Areas, refuse_surroundings
+from quintain.workspace.area import Areas, refuse_surroundings, sweep_leftovers
 from quintain.workspace.blobs import BlobStore
 
 AUTH_FAILURES = 3
@@ -114,6 +115,7 @@ async def run_plan(
         raise UsageError(f"at least one trial runs at a time, not {settings.concurrency}")
     control = control or Control()
     refuse_surroundings(settings.scratch)
+    await anyio.to_thread.run_sync(sweep_leftovers, settings.scratch)
     directory, info = _begin(plan, settings)
     store = RunStore.create(directory, info)
     store.add_templates(template.order for template in plan.templates)
