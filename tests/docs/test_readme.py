@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
-
 from docs.pages import ROOT, blocks
 from docs.shells import normal, run, trials
 
 EXAMPLE = "docs/examples/first"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _block(heading: str, language: str) -> str:
@@ -68,7 +67,7 @@ def test_both_commands_install_the_members_of_the_workspace(heading: str) -> Non
     assert sorted(named) == sorted(settings["tool"]["quintain"]["workspace"]["members"])
 
 
-def test_every_page_that_the_readme_names_is_there() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert links
-    assert [link for link in links if not os.path.exists(ROOT / link)] == []
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_page_that_a_page_names_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
