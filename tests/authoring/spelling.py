@@ -105,7 +105,13 @@ def _array(values: list[Any], random: Random) -> str:
         return f"[{', '.join(_value(one, random) for one in values)}]"
     lines = ["["]
     for one in values:
-        lines += [f"  {_value(one, random)} , # ] }} ,"] if random.random() < 0.5 else [f"  {_value(one, random)},", ""]
+        lines += random.choice(
+            (
+                [f"  {_value(one, random)} , # ] }} ,"],
+                [f"  {_value(one, random)} # ] ,", ","],
+                [f"{_value(one, random)},", ""],
+            )
+        )
     return "\n".join([*lines, "]"])
 
 

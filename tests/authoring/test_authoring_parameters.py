@@ -117,7 +117,7 @@ DATASET = ONE + 'dataset.file = "d.jsonl"\n'
     [
         (ONE + "matrix = 3\n", ("x.case.toml:2: matrix: a table is wanted", "3")),
         (ONE + "matrix.n = 3\n", ("x.case.toml:2: matrix.n: a list of values is wanted", "3")),
-        (ONE + "matrix.n = []\n", ("x.case.toml:2: matrix.n: a list of values is wanted", "[]")),
+        (ONE + "matrix.n = []\n", ("x.case.toml:2: matrix.n: a list of values is wanted", "an empty list")),
         (ONE + 'matrix."a{" = [1]\n', ("x.case.toml:2: matrix.a{", "the name of a parameter")),
         (ONE + "[matrix]\nn = [1]\nm = [2]\n", ("x.case.toml:4: matrix.m: the parameter `m` is used nowhere", "{m}")),
         (ONE + f"matrix.n = {list(range(400))}\nmatrix.m = {list(range(400))}\n", ("matrix: it has 160000 combin",)),

@@ -42,6 +42,7 @@ base_s = { disk = 0.5 }
 [profiles.fast.isolation]
 sandbox = "bwrap"
 pass_env = ["LANG"]
+readable = ["lib", "../x", "/opt"]
 secrets = ["TOKEN"]
 env = { MODE = "x" }
 
@@ -82,7 +83,13 @@ def test_a_project_file_says_it_all(workshop: Workshop, full: Project) -> None:
         Plug("deny"),
         Limits(total_s=60, questions=0),
         Retry(attempts=1, base_s={**Retry().base_s, "disk": 0.5}),
-        Isolation("bwrap", pass_env=("LANG",), secrets=("TOKEN",), env={"MODE": "x"}),
+        Isolation(
+            "bwrap",
+            readable=(root / "lib", root / "../x", Path("/opt")),
+            pass_env=("LANG",),
+            secrets=("TOKEN",),
+            env={"MODE": "x"},
+        ),
     )
 
 
@@ -94,7 +101,12 @@ def test_a_profile_extends_another_tables_merge_and_the_rest_is_replaced(worksho
     assert slow.answerer == Plug("scripted", {"file": f"{workshop.root}/answers"})
     assert slow.limits == Limits(total_s=600, questions=0)
     assert slow.isolation == Isolation(
-        "bwrap", network=False, pass_env=("LANG",), secrets=("TOKEN",), env={"MODE": "x", "MORE": "y"}
+        "bwrap",
+        network=False,
+        readable=fast.isolation.readable,
+        pass_env=("LANG",),
+        secrets=("TOKEN",),
+        env={"MODE": "x", "MORE": "y"},
     )
     assert (other.driver, other.answerer, other.limits) == (Plug("echo"), Plug("deny"), slow.limits)
 
@@ -114,7 +126,7 @@ def test_a_place_can_be_told_also_for_what_is_inherited(workshop: Workshop, full
         where(("profiles", "fast", "driver", "config", "mode")) == "quintain.toml:15: profiles.fast.driver.config.mode"
     )
     assert (
-        where(("profiles", "slow", "driver", "config", "mode")) == "quintain.toml:33: profiles.slow.driver.config.mode"
+        where(("profiles", "slow", "driver", "config", "mode")) == "quintain.toml:34: profiles.slow.driver.config.mode"
     )
     assert where(("profiles", "other", "limits", "questions")) == "quintain.toml:19: profiles.fast.limits.questions"
     assert where(("sinks", 1, "config", "path")) == "quintain.toml:1: sinks.1.config.path"

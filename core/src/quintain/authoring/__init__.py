@@ -16,6 +16,7 @@ from quintain.authoring.project import (
     open_project,
     profile_of,
 )
+from quintain.authoring.scaffold import Written, make_project
 from quintain.authoring.select import select
 from quintain.authoring.sources import Sources
 
@@ -25,9 +26,11 @@ __all__ = [
     "Opened",
     "ProjectSources",
     "Sources",
+    "Written",
     "discover",
     "find_project",
     "load_project",
+    "make_project",
     "open_project",
     "profile_of",
     "select",

@@ -19,7 +19,7 @@ from quintain.errors import AuthoringError
 from quintain.model.bounds import above_zero
 from quintain.model.case import Assertion, Case
 from quintain.model.limits import LimitOverrides
-from quintain.model.plain import Plug
+from quintain.model.plain import Plug, quoted
 
 _TEXTS = ("id", "prompt", "prompt_file", "persona", "cluster", "tags", "fixtures", "hidden", "protected")
 _PLUGINS = ("driver", "answerer")
@@ -85,7 +85,7 @@ class CaseFile:
             self.errors.append(AuthoringError("`case` is no list of tables", where=where, hint="write [[case]]"))
         elif not isinstance(name, str):
             where = self.document.where(("id",))
-            self.errors.append(AuthoringError(f"text is wanted here, not {name!r}", where=where))
+            self.errors.append(AuthoringError(f"text is wanted here, not {quoted(name)}", where=where))
         else:
             for number, own in enumerate(tables):
                 yield from _Table(self, ("case", number), shared, own, name).cases()

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from quintain.authoring._errors import raise_all
 from quintain.authoring._lines import Key, key_lines
 from quintain.errors import AuthoringError
+from quintain.model.plain import quoted
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
@@ -136,4 +137,4 @@ def _unfit(document: Document, value: Any, key: Key) -> Iterator[AuthoringError]
             hint=f'as text it stands in quotes: "{value.isoformat()}"',
         )
     elif isinstance(value, float) and not math.isfinite(value):
-        yield AuthoringError(f"a finite number is wanted here, not {value!r}", where=document.where(key))
+        yield AuthoringError(f"a finite number is wanted here, not {quoted(value)}", where=document.where(key))

@@ -17,7 +17,7 @@ from attrs import field, frozen
 from quintain.authoring._document import place, read_lines, shown
 from quintain.authoring._placeholders import as_text
 from quintain.errors import AuthoringError
-from quintain.model.plain import Json
+from quintain.model.plain import Json, quoted
 
 MOST = 100_000
 """More cases than this in one file are taken for a mistake."""
@@ -58,12 +58,12 @@ def matrix_rows(matrix: Mapping[str, Any]) -> Iterator[Row]:
 def matrix_problem(matrix: Any) -> tuple[tuple[str | int, ...], str] | None:
     """The key and what is wrong with it, if a matrix can't be used."""
     if not isinstance(matrix, Mapping):
-        return (), f"a table is wanted here, not {matrix!r}"
+        return (), f"a table is wanted here, not {quoted(matrix)}"
     for name, values in matrix.items():
         if not _can_be_name(name):
             return (name,), f"{_NO_NAME}: `{name}`"
         if not isinstance(values, list) or not values:
-            return (name,), f"a list of values is wanted here, not {values!r}"
+            return (name,), f"a list of values is wanted here, not {quoted(values)}"
     size = math.prod(len(values) for values in matrix.values())
     if size > MOST:
         return (), f"it has {size} combinations; {MOST} are the most"

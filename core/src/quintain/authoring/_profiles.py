@@ -88,7 +88,7 @@ def make_profiles(
                 )
             )
         elif _extends_well(name, table, tables, inheritance, errors):
-            profile = _profile(name, inheritance, here, errors, base=name in bases)
+            profile = _profile(name, inheritance, here, errors, root=root, base=name in bases)
             if profile is not None:
                 profiles[name] = profile
     return profiles
@@ -120,7 +120,7 @@ def _extends_well(
 
 
 def _profile(
-    name: str, inheritance: Inheritance, here: Placeholders, errors: list[AuthoringError], *, base: bool
+    name: str, inheritance: Inheritance, here: Placeholders, errors: list[AuthoringError], *, root: Path, base: bool
 ) -> Profile | None:
     stated = inheritance.document.data["profiles"]
     merged: dict[str, Any] = {}
@@ -156,7 +156,7 @@ def _profile(
         answerer=Plug(answerer.name, here.fill(answerer.config)),
         limits=table.limits.over(Limits()),
         retry=evolve(table.retry, base_s={**Retry().base_s, **table.retry.base_s}),
-        isolation=table.isolation,
+        isolation=evolve(table.isolation, readable=tuple(root / path for path in table.isolation.readable)),
     )
 
 

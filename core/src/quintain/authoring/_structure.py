@@ -17,7 +17,7 @@ from quintain.errors import AuthoringError, RecordError
 from quintain.model import codec
 from quintain.model.case import Assertion
 from quintain.model.limits import LimitOverrides
-from quintain.model.plain import Json, Plug
+from quintain.model.plain import Json, Plug, quoted
 
 T = TypeVar("T")
 
@@ -89,7 +89,7 @@ def _plug(value: Any, cls: Any) -> Any:
                 hint = f"what the plugin itself takes stands in `config`: {{ name = ..., config = {{ {key} = ... }} }}"
                 raise RecordError(f"unknown key `{key}`", path=(key,), hint=hint)
     elif not isinstance(value, cls):
-        raise ValueError(f"a name, or a table with `name` and `config`, is wanted here, not {value!r}")
+        raise ValueError(f"a name, or a table with `name` and `config`, is wanted here, not {quoted(value)}")
     return codec.converter.structure(_plain(value, cls), cls)
 
 

@@ -13,6 +13,7 @@ from quintain.authoring._placeholders import Placeholders
 from quintain.authoring._structure import nearest
 from quintain.authoring.sources import LISTS, Origin
 from quintain.errors import AuthoringError
+from quintain.model.plain import quoted
 
 _MERGED = ("limits", "matrix")
 
@@ -52,10 +53,14 @@ def contradictions(document: Document, key: Key, table: Mapping[str, Any]) -> It
     for name in LISTS:
         if name in table and not isinstance(table[name], list):
             # Said here, because merging would blame another line.
-            yield AuthoringError(f"a list is wanted here, not {table[name]!r}", where=document.where((*key, name)))
+            yield AuthoringError(
+                f"a list is wanted here, not {quoted(table[name])}", where=document.where((*key, name))
+            )
     for name in _MERGED:
         if name in table and not isinstance(table[name], Mapping):
-            yield AuthoringError(f"a table is wanted here, not {table[name]!r}", where=document.where((*key, name)))
+            yield AuthoringError(
+                f"a table is wanted here, not {quoted(table[name])}", where=document.where((*key, name))
+            )
 
 
 def idle_parameters(
@@ -92,7 +97,9 @@ def dataset_path(dataset: Any, file: Path, origin: Origin) -> Path:
         AuthoringError: the table can't be used.
     """
     if not isinstance(dataset, Mapping):
-        raise AuthoringError(f"a table with `file` is wanted here, not {dataset!r}", where=origin.where(("dataset",)))
+        raise AuthoringError(
+            f"a table with `file` is wanted here, not {quoted(dataset)}", where=origin.where(("dataset",))
+        )
     for key in dataset:
         if key != "file":
             where = origin.where(("dataset", key))
@@ -100,7 +107,7 @@ def dataset_path(dataset: Any, file: Path, origin: Origin) -> Path:
     stated = dataset.get("file")
     if not isinstance(stated, str):
         where = origin.where(("dataset", "file"))
-        raise AuthoringError(f"`file` must be the path of a dataset, not {stated!r}", where=where)
+        raise AuthoringError(f"`file` must be the path of a dataset, not {quoted(stated)}", where=where)
     path = file.parent / stated
     if path.suffix.lower() not in DATASETS:
         hint = f"it has to end in {' or '.join(DATASETS)}"

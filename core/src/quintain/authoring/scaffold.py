@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ _PROJECT = """\
 # A project: how cases are run. Run all of them with: quintain run
 
 [project]
-name = "NAME"
+name = NAME
 
 # The agent under test is a program; {python} and {project} stand for this Python and this folder.
 [profiles.default]
@@ -141,7 +142,7 @@ def make_project(directory: Path | str) -> tuple[Written, ...]:
         UsageError: it can't be written there.
     """
     root = Path(directory).resolve()
-    name = root.name.replace("\\", "\\\\").replace('"', '\\"')
+    name = json.dumps("".join(sign for sign in root.name if sign.isprintable()), ensure_ascii=False)
     try:
         written = [_write(root / path, text.replace("NAME", name, 1)) for path, text in FILES.items()]
         return (*written, _ignore(root / ".gitignore"))
