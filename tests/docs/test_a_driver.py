@@ -16,6 +16,12 @@ from docs.pages import ROOT, named_files
 
 PAGE = "docs/tutorials/a-driver.md"
 FILES = named_files(PAGE)
+PROJECT = FILES.pop("quintain.toml")
+AGENT = """
+import sys
+prompt = sys.stdin.buffer.read(int(sys.stdin.buffer.readline())).decode()
+print(f"I was told: {prompt}")
+"""
 
 PROBE = """
 import json, quintain, quintain_driver_liner
@@ -109,3 +115,18 @@ def test_the_page_s_test_passes_as_it_is_written(fresh: Fresh) -> None:
         "test_an_agent_that_fails_is_no_success",
         "test_an_agent_that_dies_while_it_asks_ends_the_trial",
     } <= names
+
+
+def test_the_project_of_the_page_runs_its_agent_by_the_driver(fresh: Fresh, tmp_path: Path) -> None:
+    (tmp_path / "quintain.toml").write_text(PROJECT)
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "one.case.toml").write_text('prompt = "Say hello."\n')
+    quintain = (fresh.python, "-m", "quintain")
+
+    assert "quintain-driver-liner 0.1.0" in done(*quintain, "plugins", cwd=tmp_path)
+    ended = run(*quintain, "run", cwd=tmp_path)
+    assert "1 trial: 1 case" in ended.stderr, ended.stderr
+
+    assert "driver liner: quintain-driver-liner 0.1.0" in done(*quintain, "show", "last", cwd=tmp_path)
+    assert "is done: I was told: Say hello." in done(*quintain, "show", "last/one", cwd=tmp_path)
