@@ -18,6 +18,7 @@ from quintain import (
     Plugins,
     ProtocolError,
     Question,
+    Ready,
     Tokens,
     ToolCall,
     ToolResult,
@@ -62,6 +63,19 @@ REFUSED = (
 )
 NESTED = [{"type": "file_exists", "path": "a.txt"}, {"type": "file_exists", "path": "b.txt"}]
 
+SERVER = make_evidence(
+    events=[
+        Ready(
+            detail={
+                "mcp": {"server": {"name": "files"}, "capabilities": {}, "tools": [{"name": "read"}, {"name": "write"}]}
+            }
+        )
+    ]
+)
+OTHER = make_evidence(
+    events=[Ready(detail={"mcp": {"server": {"name": "x"}, "capabilities": {"prompts": {}}, "tools": []}})]
+)
+
 SAMPLES: dict[str, Sample] = {
     "file_exists": Sample({"path": "a.txt"}, files(a__txt="x"), make_evidence()),
     "file_absent": Sample({"path": "a.txt"}, make_evidence(), files(a__txt="x")),
@@ -100,6 +114,15 @@ SAMPLES: dict[str, Sample] = {
         tools(("read", 1, False), ("x", 1, False), ("write", 1, False)),
         tools(("write", 1, False), ("read", 1, False)),
     ),
+    "tool_result": Sample(
+        {"name": "shell", "occurrence": "last", "error": False},
+        tools(("shell", 1, True), ("shell", 1, False)),
+        tools(("shell", 1, False), ("shell", 1, True)),
+    ),
+    "mcp_server": Sample({"name": "files"}, SERVER, OTHER),
+    "mcp_tool_listed": Sample({"name": "read"}, SERVER, OTHER),
+    "mcp_tool_count": Sample({"min": 2}, SERVER, OTHER),
+    "mcp_capability_absent": Sample({"capability": "prompts"}, SERVER, OTHER),
     "no_tool_errors": Sample({}, tools(("shell", 1, False)), tools(("shell", 1, True))),
     "question_count": Sample(
         {"kind": "ask", "max": 1},

@@ -7,13 +7,14 @@ from typing import Any
 
 from quintain import AssertionSpec, hookimpl
 
-from quintain_assertions import _command, _compose, _data, _files, _limits, _talk
+from quintain_assertions import _command, _compose, _data, _files, _limits, _mcp, _talk
 
 SPECS: tuple[AssertionSpec[Any], ...] = (
     *_files.SPECS,
     *_data.SPECS,
     *_talk.SPECS,
     *_limits.SPECS,
+    *_mcp.SPECS,
     *_command.SPECS,
     *_compose.SPECS,
 )

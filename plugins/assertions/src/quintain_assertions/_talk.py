@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -69,6 +70,23 @@ class Called:
             return
         if self.min is not None or self.max is not None:
             a_bound(self, "min", "max")
+
+
+@frozen
+class Result:
+    """The result of a call of the tool `name` (of any tool if not given): the first, the last or `any` occurrence that
+    fits. It `contains` a text, `equals` the value at `pointer` of the result as data, or is an `error` or none."""
+
+    name: str | None = field(default=None, validator=not_empty)
+    occurrence: Literal["any", "first", "last"] = "any"
+    pointer: str = ""
+    contains: str | None = field(default=None, validator=not_empty)
+    equals: Any = None
+    error: bool | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.contains is None and self.equals is None and self.error is None:
+            raise ValueError("give `contains`, `equals` or `error`")
 
 
 @frozen
@@ -178,6 +196,37 @@ def _called(config: Called, evidence: Evidence) -> Verdict:
     return Verdict.of(within(found, low, high), reason)
 
 
+def _value_of(result: ToolResult) -> Any:
+    """A result as data: what the driver gave, else its text read as JSON, else its text."""
+    if result.output is not None:
+        return result.output
+    try:
+        return json.loads(result.text)
+    except ValueError:
+        return result.text
+
+
+def _result_fits(config: Result, result: ToolResult) -> bool:
+    if config.error is not None and result.error != config.error:
+        return False
+    if config.equals is not None and resolve(_value_of(result), config.pointer) != config.equals:
+        return False
+    return config.contains is None or config.contains in result.text
+
+
+def _result(config: Result, evidence: Evidence) -> Verdict:
+    mine = [result for call, result in uses(evidence) if result is not None and config.name in (None, call.name)]
+    if not mine:
+        return Verdict.failed(f"nothing to check: {config.name or 'no tool'} gave no result")
+    looked = {"any": mine, "first": mine[:1], "last": mine[-1:]}[config.occurrence]
+    found = any(_result_fits(config, result) for result in looked)
+    last = looked[-1]
+    return Verdict.of(
+        found,
+        f"{config.occurrence} of {len(mine)} results; the last{' (an error)' if last.error else ''}: {excerpt(last.text)}",
+    )
+
+
 def _order(config: Order, evidence: Evidence) -> Verdict:
     called = [call.name for call, _ in uses(evidence)]
     at = 0
@@ -242,6 +291,7 @@ SPECS = (
     AssertionSpec("answer_matches", _matches, Pattern, summary="A pattern is found in what the agent said."),
     AssertionSpec("answer_equals", _equals, Exact, quick=True, summary="The final answer is a text."),
     AssertionSpec("tool_called", _called, Called, quick=True, summary="A tool was called so, so many times."),
+    AssertionSpec("tool_result", _result, Result, quick=True, summary="A tool gave a result."),
     AssertionSpec("tool_order", _order, Order, quick=True, summary="Tools were called in an order."),
     AssertionSpec("no_tool_errors", _no_errors, NoErrors, quick=True, summary="No tool call failed."),
     AssertionSpec("question_count", _questions, Questions, quick=True, summary="The agent asked so many questions."),
