@@ -219,7 +219,7 @@ class _Run:
         ended = first.exit if first else None
         counts = trace.counts
         outcome = decide(self._signals(ended, stderr, counts))
-        return Attempt(
+        attempt = Attempt(
             number=self._number,
             outcome=outcome,
             started_at=started_at,
@@ -239,6 +239,8 @@ class _Run:
             isolation=self._order.isolation.sandbox,
             environment=self._launch.variables if self._launch else (),
         )
+        # An error's words may quote what the agent wrote.
+        return self._redactor.record(attempt)
 
     def evidence(self) -> Sequence[Traced]:
         """The trace, for grading."""
