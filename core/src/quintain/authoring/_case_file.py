@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from quintain.authoring._document import Document, read_text
+from quintain.authoring._document import Document, is_file, read_text
 from quintain.authoring._folders import case_folders
 from quintain.authoring._lines import Key
 from quintain.authoring._parameters import Row, combine, dataset_rows, matrix_problem, matrix_rows
@@ -47,11 +47,16 @@ class CaseTable:
 
 @frozen
 class Found:
-    """A case that was read, and where; `place` is for people."""
+    """A case that was read, and where; `row` is the place of its row in a dataset."""
 
     case: Case
     origin: Origin
-    place: str
+    row: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was read, for people."""
+        return f"{self.origin.where()} ({self.row})" if self.row else self.origin.where()
 
 
 @frozen
@@ -170,8 +175,7 @@ class _Table:
             parameters=row.values,
             source=f"{self.file.source}:{document.line(self.key)}",
         )
-        place = self.origin.where()
-        return Found(case, self.origin, f"{place} ({row.place})" if row.place else place)
+        return Found(case, self.origin, row.place)
 
     def _filled(self, stated: Mapping[str, Any], row: Row) -> dict[str, Any]:
         parameters = Placeholders(row.values)
@@ -213,7 +217,7 @@ class _Table:
 
     def _prompt_file(self, stated: str) -> str:
         path = self.file.document.path.parent / stated
-        if not path.is_file():
+        if not is_file(path):
             raise self._error(("prompt_file",), f"`{stated}` doesn't exist")
         return read_text(path)
 

@@ -63,6 +63,22 @@ def shown(path: Path) -> str:
         return str(path)
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; what can't be a path at all is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; what can't be a path at all is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, byte for byte.
 

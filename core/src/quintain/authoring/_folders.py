@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from quintain.authoring._document import shown
+from quintain.authoring._document import is_file, is_folder, shown
 from quintain.authoring._lines import Key
 from quintain.errors import AuthoringError
 
@@ -30,10 +30,10 @@ def case_folders(
         if stated is None:
             continue
         folder = file.parent / stated
-        if folder.is_dir():
+        if is_folder(folder):
             found[key] = folder.resolve()
         else:
-            what = "is no folder" if folder.exists() else "doesn't exist"
+            what = "is no folder" if is_file(folder) else "doesn't exist"
             errors.append(
                 AuthoringError(
                     f"`{stated}` {what}",

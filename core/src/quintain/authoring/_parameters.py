@@ -81,8 +81,9 @@ def dataset_rows(path: Path) -> list[Row]:
     """
     rows: list[Row] = []
     names: list[str] = []
+    file = shown(path)
     for line, values in _READERS[path.suffix.lower()](path, read_lines(path)):
-        where = place(path, line)
+        where = f"{file}:{line}"
         if not rows:
             names = sorted(values)
             _check_names(names, where)
@@ -92,7 +93,7 @@ def dataset_rows(path: Path) -> list[Row]:
         if len(rows) > MOST:
             raise AuthoringError(f"it has more than {MOST} rows", where=where)
     if not rows:
-        raise AuthoringError("it has no rows", where=shown(path))
+        raise AuthoringError("it has no rows", where=file)
     return rows
 
 
@@ -138,15 +139,14 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Json]]]:
     line = 1
     try:
         for cells in reader:
-            where = place(path, line)
             if header is None and cells:
                 header = [cell.strip() for cell in cells]
-                _check_names(header, where)
+                _check_names(header, place(path, line))
                 if len(set(header)) < len(header):
-                    raise AuthoringError("a name stands twice in the first line", where=where)
+                    raise AuthoringError("a name stands twice in the first line", where=place(path, line))
             elif header is not None and cells:
                 if len(cells) != len(header):
-                    raise AuthoringError(f"it has {len(cells)} cells, not {len(header)}", where=where)
+                    raise AuthoringError(f"it has {len(cells)} cells, not {len(header)}", where=place(path, line))
                 yield line, dict(zip(header, cells, strict=True))
             line = reader.line_num + 1
     except csv.Error as error:

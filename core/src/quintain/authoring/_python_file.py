@@ -48,7 +48,7 @@ def python_cases(path: Path, name: str, source: str, errors: list[AuthoringError
         origin = FileOrigin(path, line, ("cases", number))
         case = _case(item, name, origin, errors)
         if case is not None:
-            found.append(Found(evolve(case, source=f"{source}:{line}"), origin, origin.where()))
+            found.append(Found(evolve(case, source=f"{source}:{line}"), origin))
     return found
 
 

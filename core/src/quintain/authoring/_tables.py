@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from quintain.authoring._document import Document
+from quintain.authoring._document import Document, is_file
 from quintain.authoring._lines import Key
 from quintain.authoring._parameters import DATASETS, Row
 from quintain.authoring._placeholders import Placeholders
@@ -112,6 +112,6 @@ def dataset_path(dataset: Any, file: Path, origin: Origin) -> Path:
     if path.suffix.lower() not in DATASETS:
         hint = f"it has to end in {' or '.join(DATASETS)}"
         raise AuthoringError(f"`{stated}` is no dataset", where=origin.where(("dataset", "file")), hint=hint)
-    if not path.is_file():
+    if not is_file(path):
         raise AuthoringError(f"`{stated}` doesn't exist", where=origin.where(("dataset", "file")))
     return path

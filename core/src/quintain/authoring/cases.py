@@ -13,7 +13,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from quintain.authoring._case_file import CaseFile, Found, read_cases
-from quintain.authoring._document import Document, read_toml, shown
+from quintain.authoring._document import Document, is_folder, read_toml, shown
 from quintain.authoring._errors import flatten, raise_all
 from quintain.authoring._profiles import surroundings
 from quintain.authoring._python_file import python_cases
@@ -130,8 +130,8 @@ def _stated_folders(document: Document) -> Iterator[Path]:
     for table in (document.data, *(tables if isinstance(tables, list) else ())):
         for key in ("fixtures", "hidden"):
             stated = table.get(key) if isinstance(table, dict) else None
-            if isinstance(stated, str) and stated:
-                yield (document.path.parent / stated).resolve()
+            if isinstance(stated, str) and is_folder(folder := document.path.parent / stated):
+                yield folder.resolve()
 
 
 def _name(path: Path, base: Path) -> str:

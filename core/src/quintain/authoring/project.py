@@ -11,14 +11,14 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from quintain.authoring._document import Document, read_toml, shown
+from quintain.authoring._document import Document, is_folder, read_toml, shown
 from quintain.authoring._errors import raise_all
 from quintain.authoring._lines import Key
 from quintain.authoring._profiles import Inheritance, ProfileTable, make_profiles
 from quintain.authoring._structure import nearest, structure
 from quintain.errors import AuthoringError, UsageError
 from quintain.model.bounds import at_least
-from quintain.model.plain import Plug
+from quintain.model.plain import Plug, quoted
 from quintain.model.project import Profile, Project
 from quintain.plugins import KINDS
 
@@ -142,6 +142,7 @@ def load_project(file: Path | str) -> Opened:
     inheritance = Inheritance(document)
     profiles = make_profiles(content.profiles, inheritance, root, errors)
     roots = _case_roots(root, content.project.cases, document, errors)
+    store = _store(root, content.project.store, roots, document, errors)
     errors.extend(_wrong_choices(content.project.plugins, document))
     default = _default_profile(content.defaults.profile, profiles, document, errors)
     raise_all(errors)
@@ -149,7 +150,7 @@ def load_project(file: Path | str) -> Opened:
         root=root,
         name=content.project.name or root.name,
         case_roots=roots,
-        store=(root / content.project.store).resolve(),
+        store=store,
         profiles=profiles,
         default_profile=default,
         repeat=content.defaults.repeat,
@@ -174,13 +175,28 @@ def _case_roots(
 ) -> tuple[Path, ...]:
     roots = []
     for number, text in enumerate(stated):
-        folder = (root / text).resolve()
         key: Key = ("project", "cases", number)
         # Without cases yet, a project is still a project: only what the file names must be there.
-        if document.has(key) and not folder.is_dir():
-            errors.append(AuthoringError(f"there is no folder {shown(folder)}", where=document.where(key)))
-        roots.append(folder)
+        if is_folder(root / text) or not document.has(key):
+            roots.append((root / text).resolve())
+        else:
+            errors.append(AuthoringError(f"`{text}` is no folder here", where=document.where(key)))
     return tuple(roots)
+
+
+def _store(
+    root: Path, stated: str, case_roots: Sequence[Path], document: Document, errors: list[AuthoringError]
+) -> Path:
+    where = document.where(("project", "store"))
+    try:
+        store = (root / stated).resolve()
+    except (OSError, ValueError) as error:
+        errors.append(AuthoringError(f"{quoted(stated)} can't be a folder: {error}", where=where))
+        return root
+    if any(folder.is_relative_to(store) for folder in (root, *case_roots)):
+        hint = "keep runs in a folder of their own"
+        errors.append(AuthoringError(f"`{stated}` holds the project or its cases", where=where, hint=hint))
+    return store
 
 
 def _wrong_choices(choices: Mapping[str, str], document: Document) -> Iterator[AuthoringError]:
