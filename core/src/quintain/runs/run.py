@@ -14,7 +14,7 @@ from typing import TextIO
 
 import anyio
 import anyio.to_thread
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from quintain.contracts.sink import Sink, SinkContext
 from quintain.errors import StoreError, UsageError
@@ -193,7 +193,10 @@ class _Running:
             reason=self._control.reason,
             warnings=tuple(self._audience.warnings),
         )
-        self._store.finish(summary)
+        try:
+            self._store.finish(summary)
+        except StoreError as error:
+            return evolve(summary, warnings=(*summary.warnings, f"the summary was not stored: {error}"))
         return summary
 
     async def _work(self, bench: Bench) -> None:
@@ -205,7 +208,12 @@ class _Running:
             await self._settle(index, order, report)
 
     async def _settle(self, index: int, order: TrialOrder, report: TrialReport) -> None:
-        await self._store.settle(order, index, report)
+        try:
+            await self._store.settle(order, index, report)
+        except StoreError as error:
+            self._totals.lose(report)
+            self._control.drain("stopped", f"the store does not take more: {error}")
+            return
         self._totals.add(report)
         self._judge_run(report)
         await self._audience.trial_ended(report)

@@ -16,7 +16,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -147,7 +147,8 @@ class RunStore:
     def close(self) -> None:
         """Let go of the file; a finished run is left as one plain file that can be read from a read-only place."""
         if self._write_mode:
-            with self._errors():
+            # On a full disk it stays as it is; readers cope with that, and nothing is lost.
+            with suppress(sqlite3.Error):
                 self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 

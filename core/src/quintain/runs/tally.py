@@ -59,6 +59,10 @@ class Totals:
         parts = (spend.agent, spend.answerer, spend.judge)
         self._spend = [sum_spend(pair) for pair in zip(self._spend, parts, strict=True)]
 
+    def lose(self, report: TrialReport) -> None:
+        """Count a trial that ran and could not be stored: nothing is known of it afterwards."""
+        self._groups[report.case, report.profile].unscored["not_stored"] += 1
+
     @property
     def spend(self) -> SpendBreakdown:
         """What was spent so far."""

@@ -35,6 +35,7 @@ from quintain.model.events import (
 from quintain.model.trial import Counts
 from quintain.redaction import Redactor
 
+CLOSED = -1
 INLINE = 64 * 1024
 """Evidence up to this many bytes is kept in memory and stored with the report; more goes to a file as it comes."""
 
@@ -98,7 +99,7 @@ class Lines:
 
     def settle(self) -> None:
         """Write what waits, if there is a file."""
-        if self._file is not None:
+        if self._file is not None and self._file != CLOSED:
             self._flush()
 
     def close(self) -> None:
@@ -106,9 +107,9 @@ class Lines:
         try:
             self.settle()
         finally:
-            if self._file is not None:
+            if self._file is not None and self._file != CLOSED:
                 os.close(self._file)
-                self._file = -1
+                self._file = CLOSED
 
     def abandon(self) -> None:
         """Let go without writing more; for a disk that is full."""
@@ -164,12 +165,8 @@ class Trace:
     def add(self, event: Event, *, late: bool = False) -> Event:
         """Stamp and keep an event; returns it as it is kept, without secrets."""
         self._seq += 1
-        traced = Traced(self._seq, round(time.monotonic() - self._began, 6), event, late)
+        traced = self._redactor.record(Traced(self._seq, round(time.monotonic() - self._began, 6), event, late))
         line = dumps(to_plain(traced))
-        if self._redactor.active:
-            redacted = self._redactor.text(line)
-            if redacted != line:
-                line, traced = redacted, from_plain(json.loads(redacted), Traced)
         for word in self._canaries:
             if word in line:
                 self.leaked[word] = None
