@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import anyio.to_thread
 from attrs import field, frozen
@@ -100,6 +101,7 @@ async def run_attempt(order: TrialOrder, prepared: Prepared, bench: Bench, numbe
             await run.collect(area)
         except OSError as error:
             run.went_wrong(error)
+    run.trash = area.trash
     try:
         trace.close()
     except OSError as error:
@@ -129,6 +131,7 @@ class _Run:
         self._error: BaseException | None = None
         self._error_stage = Stage.STAGE
         self.changes = ChangeSet()
+        self.trash: Path | None = None
         self._changes_digest: str | None = None
 
     async def converse(self, area: TrialArea, fixtures: Fixtures) -> None:
@@ -276,6 +279,8 @@ class _Run:
             yield Finding("leftover-processes", f"{ended.leftover} of its processes were still alive and were killed")
         if counts.tool_calls and counts.tool_errors >= counts.tool_calls:
             yield Finding("tool-calls-all-failed", f"each of its {counts.tool_calls} tool calls failed")
+        if self.trash is not None:
+            yield Finding("not-removed", "what it left could not all be removed", (str(self.trash),))
         for word in self._trace.leaked:
             yield Finding("leak", f"the canary {word} of the hidden fixtures turned up in the trace")
         if self._error is not None and outcome.scored:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,10 +19,10 @@ from quintain.model.outcome import Outcome
 from quintain.model.tree import ChangeSet, Tree
 from quintain.model.trial import Attempt
 from quintain.trial.grade import Check, evaluate
+from quintain.workspace.area import Areas, TrialArea
 from quintain.workspace.blobs import BlobStore
 from quintain.workspace.evidence import Files
 from quintain.workspace.grading import grading_copy
-from quintain.workspace.remove import remove_tree
 
 GRADER_ENVIRONMENT = {
     "LANG": "C.UTF-8",
@@ -54,7 +53,7 @@ class StoredEvidence:
         checks: the case's grader, in which nested assertions are found.
         host: the host's environment variables.
         limit_s: seconds for a nested assertion.
-        scratch: directory under which copies are made.
+        areas: where copies are made.
         keepers: make many processes fast.
     """
 
@@ -69,7 +68,7 @@ class StoredEvidence:
     checks: Sequence[Check]
     host: Mapping[str, str] = field(repr=False)
     limit_s: float = 120.0
-    scratch: Path | None = None
+    areas: Areas = field(factory=Areas, repr=False)
     keepers: process.Keepers | None = None
 
     @property
@@ -85,20 +84,11 @@ class StoredEvidence:
     @asynccontextmanager
     async def workspace(self) -> AsyncIterator[Path]:
         """A fresh copy of the workspace with hidden fixtures laid over it."""
-        async with self._room() as room:
-            yield await self._copy(room / "work")
+        async with TrialArea(self.areas) as area:
+            yield await self._copy(area)
 
-    @asynccontextmanager
-    async def _room(self) -> AsyncIterator[Path]:
-        room = Path(tempfile.mkdtemp(prefix="q-", dir=self.scratch))
-        try:
-            yield room
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(remove_tree, room)
-
-    async def _copy(self, destination: Path) -> Path:
-        return await anyio.to_thread.run_sync(grading_copy, self.files, self.blobs, self.hidden, destination)
+    async def _copy(self, area: TrialArea) -> Path:
+        return await anyio.to_thread.run_sync(grading_copy, self.files, self.blobs, self.hidden, area.work)
 
     async def run(
         self,
@@ -111,14 +101,14 @@ class StoredEvidence:
         input: bytes | None = None,
     ) -> CommandResult:
         """Run a command in a fresh copy of the workspace."""
-        async with self._room() as room:
-            work = await self._copy(room / "work")
+        async with TrialArea(self.areas) as area:
+            work = await self._copy(area)
             where = (work / cwd).resolve()
             if not where.is_relative_to(work.resolve()):
                 raise WorkspaceError(f"the directory {cwd} lies outside the workspace")
             if not where.is_dir():
                 raise WorkspaceError(f"there is no directory {cwd} in the workspace")
-            command = process.Command(tuple(argv), where, self._environment(room, where, env or {}, pass_env))
+            command = process.Command(tuple(argv), where, self._environment(area, where, env or {}, pass_env))
             done = await process.run(command, input=input, timeout_s=timeout_s, keepers=self.keepers)
         return CommandResult(
             code=None if done.timed_out else done.exit.code,
@@ -129,18 +119,17 @@ class StoredEvidence:
             duration_s=done.duration_s,
         )
 
-    def _environment(self, room: Path, where: Path, env: Mapping[str, str], pass_env: Sequence[str]) -> dict[str, str]:
+    def _environment(
+        self, area: TrialArea, where: Path, env: Mapping[str, str], pass_env: Sequence[str]
+    ) -> dict[str, str]:
         missing = [name for name in pass_env if name not in self.host]
         if missing:
             raise UsageError(f"the host has no variable {', '.join(missing)}, which a command is to be given")
-        home, temp = room / "home", room / "tmp"
-        home.mkdir()
-        temp.mkdir()
         return {
             **({"PATH": self.host["PATH"]} if "PATH" in self.host else {}),
             **GRADER_ENVIRONMENT,
-            "HOME": str(home),
-            "TMPDIR": str(temp),
+            "HOME": str(area.home),
+            "TMPDIR": str(area.temp),
             "PWD": str(where),
             **{name: self.host[name] for name in pass_env},
             **env,

@@ -114,7 +114,7 @@ async def grade_evidence(
         checks=prepared.checks,
         host=bench.host,
         limit_s=order.limits.assertion_s,
-        scratch=bench.areas.scratch,
+        areas=bench.areas,
         keepers=bench.keepers,
     )
     findings = [
