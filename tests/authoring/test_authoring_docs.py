@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from attrs import fields
 from authoring.conftest import Workshop
+from quintain.authoring import discover, open_project
 from quintain.authoring._case_file import CaseTable
 from quintain.authoring._profiles import ProfileTable
 from quintain.authoring.project import DefaultsTable, ProjectFile, ProjectTable
@@ -40,7 +41,7 @@ def names(*classes: Any) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "heading", "keys"),
     [
-        (CASES, "Keys", names(CaseTable) | {"case", "matrix", "dataset"}),
+        (CASES, "Keys", names(CaseTable)),
         (CASES, "Assertions", names(Assertion) - {"config"}),
         (PROJECT, "`[project]`", names(ProjectTable)),
         (PROJECT, "`[defaults]`", names(DefaultsTable)),
@@ -96,3 +97,9 @@ def test_every_example_can_be_read(workshop: Workshop, file: str, text: str) -> 
 def test_no_example_is_left_out() -> None:
     marks = sum(page.read_text().count("```toml") + page.read_text().count("```python") for page in (CASES, PROJECT))
     assert len(examples()) == marks > 5
+
+
+def test_the_first_example_can_be_read() -> None:
+    first = REFERENCE.parent / "examples/first"
+    opened = open_project(first, required=True)
+    assert "calculator/add" in [case.id for case in discover([], opened.project).cases]

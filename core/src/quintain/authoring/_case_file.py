@@ -19,7 +19,7 @@ from quintain.errors import AuthoringError
 from quintain.model.bounds import above_zero
 from quintain.model.case import Assertion, Case
 from quintain.model.limits import LimitOverrides
-from quintain.model.plain import Plug, quoted
+from quintain.model.plain import Json, Plug, quoted
 
 _TEXTS = ("id", "prompt", "prompt_file", "persona", "cluster", "tags", "fixtures", "hidden", "protected")
 _PLUGINS = ("driver", "answerer")
@@ -27,7 +27,7 @@ _PLUGINS = ("driver", "answerer")
 
 @frozen
 class CaseTable:
-    """The keys of a case, as they are written."""
+    """The keys of a case, as they are written; the last three have been taken out before."""
 
     id: str | None = None
     prompt: str | None = None
@@ -43,6 +43,9 @@ class CaseTable:
     limits: LimitOverrides = field(factory=LimitOverrides)
     timeout_s: float | None = field(default=None, validator=above_zero)
     assertions: tuple[Assertion, ...] = ()
+    matrix: Json = None
+    dataset: Json = None
+    case: Json = None
 
 
 @frozen
@@ -154,6 +157,8 @@ class _Table:
         table = structure(self._filled(stated, row), CaseTable, self.origin.where, errors)
         if table is None:
             raise _Several(errors)
+        if table.case is not None:
+            raise self._error(("case",), "a case can't hold other cases")
         document = self.file.document
         folders, errors = case_folders(document.path, table.fixtures, table.hidden, self.origin.where)
         if errors:
