@@ -318,3 +318,22 @@ def test_help_imports_no_plugin(project: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "run cases and say how they went" in done.stdout
     assert "quintain_driver_subprocess" not in done.stderr
+
+
+def test_without_a_project_file_nothing_is_taken_for_a_case_by_accident(tmp_path: Path, quintain: Quintain) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.case.py").write_text("raise SystemExit('it was run')\n")
+    done = quintain("run", cwd=tmp_path / "elsewhere")
+    assert done.returncode == 2
+    assert "quintain.toml" in done.stderr
+    assert "it was run" not in done.stderr
+
+
+def test_a_later_grade_is_shown_beside_the_first(project: Path, quintain: Quintain) -> None:
+    add_case(project, "one", passes=False)
+    quintain("run")
+    add_case(project, "one", passes=True)
+    quintain("grade", "last", "cases")
+    page = quintain("show", "last/one#1").stdout
+    assert "graded again at" in page
+    assert "pass file_exists" in page

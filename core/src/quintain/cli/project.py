@@ -50,7 +50,8 @@ def open_context(args: argparse.Namespace) -> Context:
     """The project of the first path, or of the folder we are in. Raises QuintainError."""
     paths = [Path(path) for path in getattr(args, "paths", [])]
     start = paths[0] if paths and paths[0].exists() else Path.cwd()
-    opened = open_project(start)
+    # Without a path everything below a folder would count as cases, and Python cases would be run: not by accident.
+    opened = open_project(start, required=not paths)
     project = opened.project
     choices = dict(project.choices)
     for choice in args.plugin:

@@ -67,6 +67,6 @@ def _show_trial(store: RunStore, trial: str, blobs: BlobStore, args: argparse.Na
     order = store.order(trial)
     fixtures = Fixtures.stored(order.fixtures, order.hidden, blobs)
     changes = load_record(report.last.changes, ChangeSet, blobs) if report.last.changes else ChangeSet()
-    for text in trial_lines(report, order, store.trace(trial, number), fixtures, changes, blobs):
+    for text in trial_lines(report, order, store.trace(trial, number), fixtures, changes, blobs, store.gradings(trial)):
         print(text)
     return 0

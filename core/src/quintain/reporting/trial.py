@@ -19,7 +19,7 @@ from quintain.model.events import (
     Traced,
     Unknown,
 )
-from quintain.model.grade import AssertionResult, Status
+from quintain.model.grade import AssertionResult, Grade, Status
 from quintain.model.tree import ChangeSet
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.reporting.diff import diff_lines
@@ -55,8 +55,9 @@ def trial_lines(
     fixtures: Fixtures,
     changes: ChangeSet,
     blobs: BlobStore,
+    gradings: Sequence[tuple[str, Grade]] = (),
 ) -> Iterator[str]:
-    """The page of a trial."""
+    """The page of a trial, with the last of its later gradings beside the first."""
     attempt = report.last
     yield f"trial {clean(report.trial)}: {mark(report.passed, report.outcome.scored).lower()}, {report.outcome.describe()}"
     if report.outcome.reason:
@@ -76,6 +77,9 @@ def trial_lines(
     for finding in (*attempt.findings, *(report.grade.findings if report.grade else ())):
         yield f"finding    {finding.kind}: {clean(finding.message)}"
     yield from _section("assertions", _assertions(report))
+    if gradings:
+        graded_at, grade = gradings[-1]
+        yield from _section(f"graded again at {graded_at}", [_result(result) for result in grade.results])
     yield from _section("conversation", _conversation(trace))
     yield from _section("changes", diff_lines(fixtures.visible, changes, blobs))
     yield from _section("stderr", clean_lines(attempt.stderr.rstrip()) if attempt.stderr.strip() else ())
