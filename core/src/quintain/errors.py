@@ -6,6 +6,8 @@ with its `exit_code`. Anything else that escapes is a bug of ours and keeps its 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -46,6 +48,33 @@ class AuthoringErrors(QuintainError):
     def __init__(self, errors: tuple[QuintainError, ...]) -> None:
         super().__init__("\n".join(str(error) for error in errors))
         self.errors = errors
+
+
+def raise_all(errors: Iterable[QuintainError]) -> None:
+    """Raise the error, or all of them as one; each that says the same as another only once."""
+    found = flatten(errors)
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        raise AuthoringErrors(found)
+
+
+def flatten(errors: Iterable[QuintainError]) -> tuple[QuintainError, ...]:
+    """Single errors, each once."""
+    found: dict[str, QuintainError] = {}
+    for error in errors:
+        for single in error.errors if isinstance(error, AuthoringErrors) else (error,):
+            found.setdefault(str(single), single)
+    return tuple(found.values())
+
+
+@contextmanager
+def collected(errors: list[QuintainError]) -> Iterator[None]:
+    """Add an error of what was authored to a list and go on, so that one reading of the output mends them all."""
+    try:
+        yield
+    except (AuthoringError, AuthoringErrors, PluginError, WorkspaceError) as error:
+        errors.append(error)
 
 
 class RecordError(QuintainError):

@@ -12,9 +12,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from quintain.authoring._errors import raise_all
 from quintain.authoring._lines import Key, key_lines
-from quintain.errors import AuthoringError
+from quintain.errors import AuthoringError, raise_all
 from quintain.model.plain import quoted
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")

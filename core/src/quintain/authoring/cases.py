@@ -14,11 +14,10 @@ from attrs import field, frozen
 
 from quintain.authoring._case_file import CaseFile, Found, read_cases
 from quintain.authoring._document import Document, is_folder, read_toml, shown
-from quintain.authoring._errors import flatten, raise_all
 from quintain.authoring._profiles import surroundings
 from quintain.authoring._python_file import python_cases
 from quintain.authoring.sources import Sources
-from quintain.errors import AuthoringError, QuintainError, UsageError
+from quintain.errors import AuthoringError, QuintainError, UsageError, flatten, raise_all
 from quintain.model.case import Case
 from quintain.model.project import Project
 

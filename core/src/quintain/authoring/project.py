@@ -12,11 +12,10 @@ from pathlib import Path
 from attrs import field, frozen
 
 from quintain.authoring._document import Document, is_folder, read_toml, shown
-from quintain.authoring._errors import raise_all
 from quintain.authoring._lines import Key
 from quintain.authoring._profiles import Inheritance, ProfileTable, make_profiles
 from quintain.authoring._structure import nearest, structure
-from quintain.errors import AuthoringError, UsageError
+from quintain.errors import AuthoringError, UsageError, raise_all
 from quintain.model.bounds import at_least
 from quintain.model.plain import Plug, quoted
 from quintain.model.project import Profile, Project

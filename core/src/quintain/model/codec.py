@@ -210,8 +210,12 @@ def _structure_event(data: Any, _: Any) -> Event:
     cls = _EVENT_TYPES.get(data["type"])
     if cls is None:
         raise ValueError(f"{quoted(data['type'])} is no kind of event")
-    event: Event = converter.structure({key: value for key, value in data.items() if key != "type"}, cls)
+    event: Event = converter.structure(_untyped(data), cls)
     return event
+
+
+def _untyped(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: value for key, value in data.items() if key != "type"}
 
 
 def _unstructure_event(event: Event) -> dict[str, Any]:
@@ -265,11 +269,14 @@ def to_plain(record: Any) -> Any:
 
 
 def from_plain(data: Any, cls: type[T]) -> T:
-    """Turn plain data into a record, strictly.
+    """Turn plain data into a record, strictly; an event of a known kind may come with its `type`, as it is written.
 
     Raises:
         RecordError: the data doesn't fit; the error has the path to the key, what was found and what is allowed.
     """
+    name = EVENT_NAMES.get(cls)
+    if name is not None and isinstance(data, Mapping) and data.get("type") == name:
+        data = _untyped(data)
     try:
         return converter.structure(data, cls)
     except (BaseValidationError, ForbiddenExtraKeysError, ValueError, TypeError, KeyError) as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from quintain.errors import AuthoringError, AuthoringErrors, PluginError, QuintainError, UsageError, WorkspaceError
+from quintain.errors import AuthoringError, QuintainError, UsageError, collected, raise_all
 from quintain.model.case import Case
 from quintain.model.limits import LimitOverrides
 from quintain.model.plain import PluginUse
@@ -95,18 +95,13 @@ def make_plan(
         raise UsageError(f"a case runs at least once, not {repeat} times")
     _refuse_duplicates(cases)
     templates: list[Template] = []
-    errors: dict[str, QuintainError] = {}
+    errors: list[QuintainError] = []
     captured: dict[object, Fixtures] = {}
     for case in cases:
         for profile in profiles:
-            try:
+            with collected(errors):
                 templates.append(_template(case, profile, plugins, blobs, limits or LimitOverrides(), captured, places))
-            except (AuthoringError, PluginError, WorkspaceError) as error:
-                errors.setdefault(str(error), error)
-    if len(errors) == 1:
-        raise next(iter(errors.values()))
-    if errors:
-        raise AuthoringErrors(tuple(errors.values()))
+    raise_all(errors)
     return Plan(tuple(templates), repeat, seed)
 
 

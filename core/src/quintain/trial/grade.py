@@ -17,7 +17,7 @@ import anyio.to_thread
 from attrs import field, frozen
 
 from quintain.contracts.assertion import AssertionSpec, Evidence
-from quintain.errors import AuthoringError, PluginError, QuintainError, RecordError
+from quintain.errors import AuthoringError, PluginError, QuintainError, RecordError, collected, raise_all
 from quintain.identity.canonical import digest
 from quintain.model.case import Assertion
 from quintain.model.codec import from_plain, to_plain
@@ -56,17 +56,20 @@ def prepare(
         AuthoringError: a configuration is wrong, or two assertions have one id.
         PluginError: there is no such type, or it can't be loaded.
     """
-    checks = []
+    checks: list[Check] = []
     seen: dict[str, int] = {}
+    errors: list[QuintainError] = []
     for index, assertion in enumerate(assertions):
         path = ("assertions", index)
-        check = _prepare(assertion, plugins, path, where)
-        count = seen[check.id] = seen.get(check.id, 0) + 1
-        if count > 1:
-            if assertion.id is not None:
-                raise AuthoringError(f"two assertions have the id `{assertion.id}`", where=where((*path, "id")))
-            check = Check(f"{check.id}-{count}", check.assertion, check.spec, check.config, check.nested)
-        checks.append(check)
+        with collected(errors):
+            check = _prepare(assertion, plugins, path, where)
+            count = seen[check.id] = seen.get(check.id, 0) + 1
+            if count > 1:
+                if assertion.id is not None:
+                    raise AuthoringError(f"two assertions have the id `{assertion.id}`", where=where((*path, "id")))
+                check = Check(f"{check.id}-{count}", check.assertion, check.spec, check.config, check.nested)
+            checks.append(check)
+    raise_all(errors)
     return tuple(checks)
 
 

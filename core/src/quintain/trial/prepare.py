@@ -9,7 +9,7 @@ from attrs import frozen
 
 from quintain.contracts.answerer import AnswererSpec
 from quintain.contracts.driver import DriverSpec, Runtime
-from quintain.errors import AuthoringError, PluginError, RecordError
+from quintain.errors import AuthoringError, PluginError, QuintainError, RecordError, collected, raise_all
 from quintain.model.case import Case
 from quintain.model.codec import from_plain
 from quintain.model.plain import Json, PluginUse
@@ -77,32 +77,43 @@ def prepare_order(order: TrialOrder, plugins: Plugins, places: Places | None = N
     Raises:
         PluginError: a plugin isn't there or is broken.
         AuthoringError: a configuration is wrong.
+        AuthoringErrors: several such things.
     """
     places = places or Places()
 
     def where(key: Key, own: object) -> str:
         return places.profile(order.profile, key) if own is None else places.case(order.case, key)
 
+    errors: list[QuintainError] = []
+    with collected(errors):
+        _known_sandbox(order, places)
+    with collected(errors):
+        driver = _found(lambda: plugins.driver(order.driver.name), where(("driver",), order.case.driver))
+        driver_config = structure(
+            order.driver.config, driver.config, lambda key: where(("driver", "config", *key), order.case.driver)
+        )
+    with collected(errors):
+        answerer = _found(lambda: plugins.answerer(order.answerer.name), where(("answerer",), order.case.answerer))
+        answerer_config = structure(
+            order.answerer.config, answerer.config, lambda key: where(("answerer", "config", *key), order.case.answerer)
+        )
+    with collected(errors):
+        checks = prepare(order.case.assertions, plugins, lambda key: places.case(order.case, key))
+    raise_all(errors)
+    uses = [plugins.use("driver", driver.name), plugins.use("answerer", answerer.name)]
+    uses += [plugins.use("assertion", name) for name in sorted({check.assertion.type for check in checks})]
+    grader = identity(checks, order.hidden)
+    runtime = driver.runtime(driver_config)
+    return Prepared(driver, driver_config, runtime, answerer, answerer_config, checks, grader, tuple(uses))
+
+
+def _known_sandbox(order: TrialOrder, places: Places) -> None:
     if order.isolation.sandbox not in SANDBOXES:
         raise AuthoringError(
             f"there is no sandbox `{order.isolation.sandbox}`",
             where=places.profile(order.profile, ("isolation", "sandbox")),
             hint=f"one of {', '.join(SANDBOXES)}",
         )
-    driver = _found(lambda: plugins.driver(order.driver.name), where(("driver",), order.case.driver))
-    driver_config = structure(
-        order.driver.config, driver.config, lambda key: where(("driver", "config", *key), order.case.driver)
-    )
-    answerer = _found(lambda: plugins.answerer(order.answerer.name), where(("answerer",), order.case.answerer))
-    answerer_config = structure(
-        order.answerer.config, answerer.config, lambda key: where(("answerer", "config", *key), order.case.answerer)
-    )
-    checks = prepare(order.case.assertions, plugins, lambda key: places.case(order.case, key))
-    uses = [plugins.use("driver", driver.name), plugins.use("answerer", answerer.name)]
-    uses += [plugins.use("assertion", name) for name in sorted({check.assertion.type for check in checks})]
-    grader = identity(checks, order.hidden)
-    runtime = driver.runtime(driver_config)
-    return Prepared(driver, driver_config, runtime, answerer, answerer_config, checks, grader, tuple(uses))
 
 
 def _found(find: Callable[[], C], where: str) -> C:
