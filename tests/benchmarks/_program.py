@@ -1,5 +1,11 @@
-"""The program that the spawn benchmarks run: it says that it is done and ends."""
+"""The programs that the spawn benchmarks run: each says that it is done and ends."""
 
 from __future__ import annotations
 
-COMMAND = ("/bin/sh", "-c", """printf '{"type":"ready"}\\n{"type":"done","text":"ok"}\\n'""")
+import sys
+
+LINES = '{"type":"ready"}\\n{"type":"done","text":"ok"}\\n'
+COMMANDS = {
+    "sh": ("/bin/sh", "-c", f"printf '{LINES}'"),
+    "python": (sys.executable, "-I", "-S", "-c", f"print('{LINES}', end='')"),
+}

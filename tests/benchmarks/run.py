@@ -3,7 +3,7 @@
     python tests/benchmarks/run.py [--quick] [--peers] [--only NAME]... [--check]
 
 Every figure that is judged is a ratio of medians of three or more runs that took turns with their baseline; absolute
-rates are printed for the curious. `--check` exits with 1 if a bar of docs/explanation/numbers.md is missed. `--peers`
+rates are printed for the curious. `--check` exits with 1 if a bar is missed. `--peers`
 installs inspect-ai and pydantic-evals into `.envs/peers` and runs the same no-op work with them.
 """
 
@@ -101,18 +101,23 @@ def peers(quick: bool) -> dict[str, Any]:
 
 
 def subprocesses(quick: bool) -> dict[str, Any]:
-    """Trials of a program that ends at once, against asyncio's bare exec-with-pipes of the same program."""
-    size = 200 if quick else 1000
-    rounds = [
-        (child("spawn_bare.py", size, 8)["rate"], child("spawn_trials.py", size, 8)) for _ in range(3 if quick else 5)
-    ]
-    return {
-        "bare_per_s": round(median([bare for bare, _ in rounds])),
-        "trials_per_s": round(median([ours["rate"] for _, ours in rounds])),
-        "share": round(median([ours["rate"] / bare for bare, ours in rounds]), 2),
-        "completed": [ours["completed"] for _, ours in rounds],
-        "bar": 0.5,
-    }
+    """Trials of a program that ends at once, against asyncio's bare exec-with-pipes of the same program.
+
+    A shell line is the harshest program there is; a Python script is what the smallest real agent costs to start.
+    """
+    found: dict[str, Any] = {"bar": 0.5}
+    for program, size in (("sh", 200 if quick else 1000), ("python", 100 if quick else 400)):
+        rounds = [
+            (child("spawn_bare.py", program, size, 8)["rate"], child("spawn_trials.py", program, size, 8))
+            for _ in range(3 if quick else 5)
+        ]
+        found[program] = {
+            "bare_per_s": round(median([bare for bare, _ in rounds])),
+            "trials_per_s": round(median([ours["rate"] for _, ours in rounds])),
+            "share": round(median([ours["rate"] / bare for bare, ours in rounds]), 2),
+            "completed": [ours["completed"] for _, ours in rounds],
+        }
+    return found
 
 
 def memory(quick: bool) -> dict[str, Any]:
@@ -144,7 +149,8 @@ def missed(found: dict[str, dict[str, Any]]) -> list[str]:
         ("in_process", lambda f: f["cost_growth"] <= 1.25, "the cost of a trial grows with their number"),
         ("peers", lambda f: f["times_inspect"] >= 20, "less than 20 times inspect-ai"),
         ("peers", lambda f: f["share_of_pydantic"] >= 0.5, "less than half of pydantic-evals"),
-        ("subprocesses", lambda f: f["share"] >= f["bar"], "less than half of the bare spawn rate"),
+        ("subprocesses", lambda f: f["sh"]["share"] >= f["bar"], "a shell line: less than half of the bare spawn rate"),
+        ("subprocesses", lambda f: f["python"]["share"] >= f["bar"], "a script: less than half of the bare spawn rate"),
         ("reopen", lambda f: f["summary_s"] <= f["bar_s"], "a stored run takes over a second to sum up"),
     ]
     return [words for name, ok, words in checks if name in found and not ok(found[name])]

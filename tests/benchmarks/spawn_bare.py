@@ -1,4 +1,4 @@
-"""asyncio's exec with pipes and nothing else: `spawn_bare.py N CONCURRENCY`."""
+"""asyncio's exec with pipes and nothing else: `spawn_bare.py PROGRAM N CONCURRENCY`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import json
 import sys
 import time
 
-from _program import COMMAND
+from _program import COMMANDS
 
 
 async def main() -> None:
-    count, concurrency = int(sys.argv[1]), int(sys.argv[2])
+    program, count, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     numbers = iter(range(count))
 
     async def work() -> None:
         for _ in numbers:
             process = await asyncio.create_subprocess_exec(
-                *COMMAND,
+                *COMMANDS[program],
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

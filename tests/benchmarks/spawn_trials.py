@@ -1,4 +1,4 @@
-"""Whole trials of a program that ends at once: `spawn_trials.py N CONCURRENCY`."""
+"""Whole trials of a program that ends at once: `spawn_trials.py PROGRAM N CONCURRENCY`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 
 import quintain
 from _peak import peak_mib
-from _program import COMMAND
+from _program import COMMANDS
 from quintain_driver_subprocess import SubprocessConfig, subprocess_driver
 
 
 def main() -> None:
-    count, concurrency = int(sys.argv[1]), int(sys.argv[2])
+    program, count, concurrency = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     answered = quintain.check(lambda evidence: evidence.answer == "ok", id="answered")
     case = quintain.Case("exits-at-once", "Do nothing.", assertions=(answered,))
-    driver = subprocess_driver(SubprocessConfig(command=COMMAND))
+    driver = subprocess_driver(SubprocessConfig(command=COMMANDS[program], helper=False))
+    run_sync = quintain.run_sync  # it is imported when it is first named
     began = time.perf_counter()
-    result = quintain.run_sync(
+    result = run_sync(
         [case], driver=driver, repeat=count, concurrency=concurrency, plugins=quintain.Plugins(), store=Path()
     )
     took = time.perf_counter() - began

@@ -25,13 +25,13 @@ COMMANDS = {
 def run(words: list[str]) -> int:
     """Run one command and return its exit code."""
     name = next((word for word in words if not word.startswith("-")), None)
-    parser = _parser(name)
-    args = parser.parse_args(words)
-    function: Callable[[argparse.Namespace], int] | None = getattr(args, "function", None)
-    if function is None:
-        parser.print_help(sys.stderr)
-        return 2
     try:
+        parser = _parser(name)
+        args = parser.parse_args(words)
+        function: Callable[[argparse.Namespace], int] | None = getattr(args, "function", None)
+        if function is None:
+            parser.print_help(sys.stderr)
+            return 2
         return function(args)
     except QuintainError as error:
         print(f"quintain: {error}", file=sys.stderr)
