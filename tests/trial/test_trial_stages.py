@@ -472,3 +472,16 @@ async def test_a_stopped_agent_is_graded_on_what_it_left_and_does_not_pass(tmp_p
     assert report.passed is False
     assert report.grade is not None
     assert report.grade.score == 1.0
+
+
+def test_the_short_way_to_enter_a_stage_writes_what_the_long_way_writes() -> None:
+    from quintain.model.codec import dumps, to_plain
+    from quintain.redaction import Redactor
+    from quintain.trial.trace import EvidencePlace, Trace
+
+    place = EvidencePlace("nowhere")
+    trace = Trace(place, Redactor(), limit=10**6, raw_limit=10**6)
+    for stage in Stage:
+        trace.enter(stage)
+    assert place.events.text == "".join(f"{dumps(to_plain(line))}\n" for line in trace.read())
+    assert [line.event for line in trace.read()] == [StageBegan(stage) for stage in Stage]

@@ -198,6 +198,9 @@ class TrialReport:
     @property
     def spend(self) -> SpendBreakdown:
         """Over all attempts, with the judges'."""
+        if len(self.attempts) == 1:
+            only = self.attempts[0].spend
+            return SpendBreakdown(only.agent, only.answerer, self.grade.spend if self.grade else NO_SPEND)
         return SpendBreakdown(
             agent=sum_spend(attempt.spend.agent for attempt in self.attempts),
             answerer=sum_spend(attempt.spend.answerer for attempt in self.attempts),

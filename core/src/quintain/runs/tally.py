@@ -56,8 +56,9 @@ class Totals:
         """Count one trial."""
         self._groups[report.case, report.profile].add(report)
         spend = report.spend
-        parts = (spend.agent, spend.answerer, spend.judge)
-        self._spend = [sum_spend(pair) for pair in zip(self._spend, parts, strict=True)]
+        for place, part in enumerate((spend.agent, spend.answerer, spend.judge)):
+            if part is not NO_SPEND:
+                self._spend[place] = sum_spend((self._spend[place], part))
 
     def lose(self, report: TrialReport) -> None:
         """Count a trial that ran and could not be stored: nothing is known of it afterwards."""

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from quintain import process
 from quintain.contracts.answerer import AnswererContext
-from quintain.model.events import StageBegan, Traced
+from quintain.model.events import Traced
 from quintain.model.exit import Exit
 from quintain.model.outcome import Outcome, OutcomeKind, Stage
 from quintain.model.plain import Finding
@@ -57,7 +57,7 @@ class _Stages:
     def enter(self, stage: Stage) -> None:
         self._end()
         self.now = stage
-        self._trace.add(StageBegan(stage))
+        self._trace.enter(stage)
 
     def _end(self) -> None:
         now = time.monotonic()

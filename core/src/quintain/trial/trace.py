@@ -32,6 +32,7 @@ from quintain.model.events import (
     Traced,
     Used,
 )
+from quintain.model.outcome import Stage
 from quintain.model.trial import Counts
 from quintain.redaction import Redactor
 
@@ -177,6 +178,14 @@ class Trace:
             return traced.event
         self._keep(traced, line)
         return traced.event
+
+    def enter(self, stage: Stage) -> None:
+        """`add` for the beginning of a stage, which is half of a small trace: its line is known but for the numbers."""
+        self._seq += 1
+        at_s = round(time.monotonic() - self._began, 6)
+        self._seen["stage"] += 1
+        line = f'{{"seq":{self._seq},"at_s":{at_s!r},"event":{{"type":"stage","stage":"{stage.value}"}}}}'
+        self._keep(Traced(self._seq, at_s, StageBegan(stage)), line)
 
     def _keep(self, traced: Traced, line: str) -> None:
         self._bytes += len(line)
