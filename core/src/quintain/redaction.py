@@ -34,7 +34,7 @@ SHORTEST = 6
 SHORTEST_LINE = 16
 """A shorter line of a secret of several lines is not looked for by itself; it may be a mere bracket."""
 
-_ONLY_ITSELF = re.compile(r"[A-Za-z0-9._~-]+")
+_ONLY_ITSELF = re.compile(r"[A-Za-z0-9._-]+")
 """Characters that no encoding which we look for writes in another way."""
 _BACKSLASHES = r"\\\\{0,14}"
 """JSON in JSON in JSON in JSON puts 15 before a quote."""
@@ -85,7 +85,8 @@ def _pattern(form: str) -> str:
 
 def _in_base64(data: bytes) -> Iterator[str]:
     """The characters that bytes always become in base64, alone and for each of the three places they can start at."""
-    yield base64.b64encode(data).decode()
+    alone = base64.b64encode(data).decode()
+    yield from {alone, alone.rstrip("=")}
     for skip in range(3):
         encoded = base64.b64encode(b"\0" * skip + data + b"\0\0").decode()
         yield encoded[(skip * 8 + 5) // 6 : (skip + len(data)) * 8 // 6]
