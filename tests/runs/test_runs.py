@@ -354,3 +354,17 @@ async def test_grading_again_gives_the_same_grade(tmp_path: Path) -> None:
         assert len(store.gradings("a@default#1")) == 1
     finally:
         store.close()
+
+
+async def test_the_collector_is_patient_during_a_run_and_as_before_afterwards(tmp_path: Path) -> None:
+    import gc
+
+    before, during = gc.get_threshold(), []
+
+    async def agent(launch: Launch) -> str:
+        during.append(gc.get_threshold())
+        return "ok"
+
+    await run([case("a")], tmp_path, agent)
+    assert during[0][0] > before[0]
+    assert gc.get_threshold() == before

@@ -24,6 +24,7 @@ from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.plugins import Plugins
 from quintain.process import Keepers
+from quintain.runs.collector import patient_collector
 from quintain.runs.control import Control
 from quintain.runs.plan import Plan
 from quintain.runs.sinks import Audience, open_sinks
@@ -124,7 +125,8 @@ async def run_plan(
         async with open_sinks(settings.sinks, settings.own_sinks, plugins, context) as audience:
             running = _Running(plan, plugins, settings, control, store, audience, on_report)
             await audience.run_began(info)
-            summary = await running.through(info)
+            with patient_collector():
+                summary = await running.through(info)
             await audience.run_ended(summary)
     finally:
         store.close()

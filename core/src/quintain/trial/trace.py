@@ -184,7 +184,7 @@ class Trace:
         self._seq += 1
         at_s = round(time.monotonic() - self._began, 6)
         self._seen["stage"] += 1
-        line = f'{{"seq":{self._seq},"at_s":{at_s!r},"event":{{"type":"stage","stage":"{stage.value}"}}}}'
+        line = f'{{"seq":{self._seq},"at_s":{at_s!r},"event":{{"type":"stage","stage":"{stage}"}}}}'
         self._keep(Traced(self._seq, at_s, StageBegan(stage)), line)
 
     def _keep(self, traced: Traced, line: str) -> None:
