@@ -19,13 +19,14 @@ from quintain.model.grade import Status, Verdict
 from quintain.model.plain import Json
 from quintain.plugins import Plugins
 from quintain.testing._evidence import make_evidence, with_nested
+from quintain.testing._loops import OnBothLoops
 from quintain.testing._records import HOSTILE
 
 Example = tuple[Mapping[str, Json], Evidence]
 """A configuration as a file says it, and evidence."""
 
 
-class AssertionConformance:
+class AssertionConformance(OnBothLoops):
     """Subclass it in a test module of your assertion's package; pytest runs it on both event loops.
 
     ```python
@@ -41,15 +42,8 @@ class AssertionConformance:
     ```
     """
 
-    pytestmark = pytest.mark.anyio
-
     patience_s = 60.0
     """Hang guard of one evaluation, in seconds."""
-
-    @pytest.fixture(params=["asyncio", "trio"])
-    def anyio_backend(self, request: pytest.FixtureRequest) -> str:
-        name: str = request.param
-        return name
 
     def spec(self) -> AssertionSpec[Any]:
         """The type of assertion under test."""

@@ -38,6 +38,7 @@ from quintain.model.question import Answer, Question
 from quintain.model.trial import Isolation, TrialReport
 from quintain.runs.run import RunResult
 from quintain.runs.store import RunStore
+from quintain.testing._loops import OnBothLoops
 from quintain.trial.environment import MARKER
 
 NASTY_PROMPTS = (
@@ -52,7 +53,7 @@ LONG_PROMPT = "x" * 300_000
 """Longer than one argument of a program may be."""
 
 
-class DriverConformance:
+class DriverConformance(OnBothLoops):
     """Subclass it in a test module of your driver's package; pytest runs it on both event loops.
 
     ```python
@@ -66,15 +67,8 @@ class DriverConformance:
     is held against what it declares.
     """
 
-    pytestmark = pytest.mark.anyio
-
     patience_s = 60.0
     """Hang guard of one scenario, in seconds."""
-
-    @pytest.fixture(params=["asyncio", "trio"])
-    def anyio_backend(self, request: pytest.FixtureRequest) -> str:
-        name: str = request.param
-        return name
 
     def completing(self) -> Bound[Any]:
         """The agent starts, does its work and finishes."""

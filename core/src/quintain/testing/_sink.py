@@ -16,10 +16,11 @@ from quintain.errors import RecordError
 from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.events import Done, Message, Traced
 from quintain.model.run import RunSummary
+from quintain.testing._loops import OnBothLoops
 from quintain.testing._records import HOSTILE, made_order, made_report, made_run, made_summary
 
 
-class SinkConformance:
+class SinkConformance(OnBothLoops):
     """Subclass it in a test module of your sink's package; pytest runs it on both event loops.
 
     ```python
@@ -28,13 +29,6 @@ class SinkConformance:
             return MY_SINK
     ```
     """
-
-    pytestmark = pytest.mark.anyio
-
-    @pytest.fixture(params=["asyncio", "trio"])
-    def anyio_backend(self, request: pytest.FixtureRequest) -> str:
-        name: str = request.param
-        return name
 
     def spec(self) -> SinkSpec[Any]:
         """The sink under test."""
