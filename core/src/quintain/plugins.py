@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import sys
+import traceback
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any, TypeVar
@@ -29,11 +31,11 @@ S = TypeVar("S")
 
 @frozen
 class Kind:
-    """A kind of plugin: its word, the type of its declaration and where its usual members come from."""
+    """A kind of plugin: its word, the type of its declaration and the package that its usual members come from."""
 
     word: str
     spec: type | None
-    usual: str
+    usual: str | None
 
     @property
     def group(self) -> str:
@@ -53,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("answerer", AnswererSpec, "quintain-answerers"),
         Kind("assertion", AssertionSpec, "quintain-assertions"),
         Kind("sink", SinkSpec, "quintain-sinks"),
-        Kind("command", None, "a package"),
+        Kind("command", None, None),
     )
 }
 
@@ -88,23 +90,39 @@ class Installed:
         try:
             # What a module prints while it is imported must not get into output that machines read.
             with contextlib.redirect_stdout(sys.stderr):
-                plugin = self._entry.load()
-                manager = pluggy.PluginManager("quintain")
-                manager.add_hookspecs(hooks)
-                manager.register(plugin, self.name)
-                manager.check_pending()
-                hook = getattr(manager.hook, kind.hook)
-                if not hook.get_hookimpls():
-                    raise PluginError(f"{self.target} has no hook `{kind.hook}`")
+                hook = _hook(kind, self._entry.load(), self.target)
                 return hook if kind.spec is None else _declared(kind, self.name, self.target, next(iter(hook()), None))
         except PluginError as error:
             raise PluginError(error.message, where=where, hint=error.hint) from error
         except (Exception, SystemExit) as error:
             raise PluginError(
-                f"can't be loaded: {type(error).__name__}: {error}",
+                f"can't be loaded: {type(error).__name__}: {error}{_place(error)}",
                 where=where,
                 hint=f"it was to be imported from {self.target}; other plugins are not affected",
             ) from error
+
+
+def _hook(kind: Kind, plugin: Any, target: str) -> Any:
+    """The hook of a kind with what the plugin does for it, and nothing else."""
+    manager = pluggy.PluginManager("quintain")
+    manager.add_hookspecs(hooks)
+    try:
+        manager.register(plugin, target)
+    except pluggy.PluginValidationError as error:
+        raise PluginError("; ".join(str(error).splitlines()), hint="hooks are described in quintain.hooks") from error
+    known = [one.hook for one in KINDS.values()]
+    for name in vars(manager.hook):
+        implemented = getattr(manager.hook, name) if name.startswith("quintain_") and name not in known else None
+        if implemented is not None and not all(one.optionalhook for one in implemented.get_hookimpls()):
+            near = difflib.get_close_matches(name, known, n=1)
+            raise PluginError(
+                f"{target} has an unknown hook `{name}`",
+                hint=f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(known)}",
+            )
+    hook = getattr(manager.hook, kind.hook)
+    if not hook.get_hookimpls():
+        raise PluginError(f"{target} has no hook `{kind.hook}`", hint="is it marked by `@hookimpl`?")
+    return hook
 
 
 def _declared(kind: Kind, name: str, target: str, returned: Any) -> Any:
@@ -119,6 +137,13 @@ def _declared(kind: Kind, name: str, target: str, returned: Any) -> Any:
             return spec
     names = ", ".join(sorted(spec.name for spec in specs)) or "nothing"
     raise PluginError(f"{target} declares {names}, not `{name}` as its entry point says")
+
+
+def _place(error: BaseException) -> str:
+    """Where in its own code it went wrong."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    own = [frame for frame in frames if frame.filename not in (__file__, metadata.__file__)]
+    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
 
 
 @frozen
@@ -150,13 +175,24 @@ class Plugins:
 
         Args:
             choices: which distribution to take where several claim one name, as {"driver:x": "dist-name"}.
+
+        Raises:
+            PluginError: a choice names no kind of plugin.
         """
+        for choice in choices or {}:
+            if choice.partition(":")[0] not in KINDS:
+                kinds = ", ".join(KINDS)
+                raise PluginError(f"`{choice}` is no kind and name of a plugin", hint=f"the kinds are {kinds}")
         found = []
+        every = metadata.entry_points()
         for kind in KINDS.values():
-            for entry in metadata.entry_points(group=kind.group):
-                name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
-                found.append(Installed(kind.word, entry.name, name, version, entry.value, entry))
-        found.sort(key=lambda one: (list(KINDS).index(one.kind), one.name, one.distribution))
+            for entry in every.select(group=kind.group):
+                # A distribution that lost its metadata must not hide the others.
+                name, version = (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+                found.append(
+                    Installed(kind.word, entry.name, name or "unknown", version or "unknown", entry.value, entry)
+                )
+        found.sort(key=lambda one: (list(KINDS).index(one.kind), one.name, one.distribution, one.target))
         return cls(tuple(dict.fromkeys(found)), dict(choices or {}))
 
     @classmethod
@@ -213,19 +249,15 @@ class Plugins:
 
     def check(self) -> tuple[Checked, ...]:
         """Load every installed plugin and say which of them is broken and why."""
-        results = []
-        for one in self.installed:
-            rivals = [
-                other.distribution for other in self.installed if (other.kind, other.name) == (one.kind, one.name)
-            ]
-            try:
-                spec = one.load()
-                if len(rivals) > 1:
-                    self._choose(one.kind, one.name)
-                results.append(Checked(one, None, getattr(spec, "summary", "")))
-            except PluginError as error:
-                results.append(Checked(one, str(error)))
-        return tuple(results)
+        return tuple(self._checked(one) for one in self.installed)
+
+    def _checked(self, one: Installed) -> Checked:
+        try:
+            spec = one.load()
+            self._choose(one.kind, one.name)
+        except PluginError as error:
+            return Checked(one, str(error))
+        return Checked(one, None, getattr(spec, "summary", ""))
 
     def _get(self, kind: str, name: str) -> Any:
         key = kind, name
@@ -237,24 +269,42 @@ class Plugins:
 
     def _choose(self, kind: str, name: str) -> Installed:
         claims = [one for one in self.installed if (one.kind, one.name) == (kind, name)]
+        claimants = list(dict.fromkeys(one.distribution for one in claims))
         chosen = self.choices.get(f"{kind}:{name}")
-        if chosen is not None:
-            claims = [one for one in claims if one.distribution == chosen]
+        if chosen is not None and claims:
+            claims = [one for one in claims if _normal(one.distribution) == _normal(chosen)]
             if not claims:
-                raise PluginError(f"{chosen} has no {kind} `{name}`, which it was chosen for")
-        if len(claims) == 1:
-            return claims[0]
-        if claims:
-            raise PluginError(
-                f"{kind} `{name}` is claimed by {' and by '.join(one.distribution for one in claims)}",
-                hint=f"choose one: --plugin {kind}:{name}={claims[0].distribution}, or in quintain.toml: "
-                f'[project.plugins] "{kind}:{name}" = "{claims[0].distribution}"',
-            )
-        raise self._missing(kind, name)
+                raise PluginError(
+                    f"{chosen} has no {kind} `{name}`, which it was chosen for", hint=_ways(kind, name, claimants)
+                )
+        if not claims:
+            raise self._missing(kind, name)
+        if len(claims) > 1:
+            every = " and by ".join(f"{one.distribution} ({one.target})" for one in claims)
+            raise PluginError(f"{kind} `{name}` is claimed by {every}", hint=_ways(kind, name, claimants))
+        return claims[0]
 
     def _missing(self, kind: str, name: str) -> PluginError:
-        near = difflib.get_close_matches(name, self.names(kind), n=1)
+        known = self.names(kind)
+        near = difflib.get_close_matches(name, known, n=1)
         if near:
             return PluginError(f"there is no {kind} `{name}`", hint=f"did you mean `{near[0]}`?")
-        package = KINDS[kind].usual.format(name=name)
-        return PluginError(f"there is no {kind} `{name}` here", hint=f"install it: pip install {package}")
+        there = f"there are: {', '.join(known)}" if known else "there is none"
+        usual = KINDS[kind].usual
+        install = f"; install another: pip install {usual.format(name=name)}" if usual and _NAME.fullmatch(name) else ""
+        return PluginError(f"there is no {kind} `{name}` here", hint=there + install)
+
+
+_NAME = re.compile("[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*")
+
+
+def _normal(distribution: str) -> str:
+    """Names of distributions that differ only in this are the same."""
+    return re.sub("[._-]+", "-", distribution).lower()
+
+
+def _ways(kind: str, name: str, claimants: list[str]) -> str:
+    if len(claimants) == 1:
+        return f"only {claimants[0]} has it; if it has two of that name, tell its authors"
+    chosen = claimants[0]
+    return f'choose one: --plugin {kind}:{name}={chosen}, or in quintain.toml: [project.plugins] "{kind}:{name}" = "{chosen}"'
