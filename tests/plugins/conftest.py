@@ -24,7 +24,6 @@ async def opened(config, launch):
 def quintain_driver():
     return DriverSpec("{name}", opened, summary="of {distribution}")
 """
-"""A module that declares a driver as it should."""
 
 
 @pytest.fixture
@@ -66,13 +65,19 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         sys.modules.pop(module, None)
 
 
+@pytest.fixture(scope="session")
+def driver_code() -> Callable[[str, str], str]:
+    """A module that declares a driver as it should."""
+    return lambda name, distribution: DRIVER.format(name=name, distribution=distribution)
+
+
 @pytest.fixture
-def install_driver(install: Install) -> Callable[..., Path]:
+def install_driver(install: Install, driver_code: Callable[[str, str], str]) -> Callable[..., Path]:
     """Install a distribution with one sound driver."""
 
     def made(distribution: str, name: str, **options: object) -> Path:
         module = f"{distribution.replace('-', '_')}_module"
-        code = DRIVER.format(name=name, distribution=distribution)
-        return install(distribution, {"quintain.driver": {name: module}}, {module: code}, **options)
+        code = {module: driver_code(name, distribution)}
+        return install(distribution, {"quintain.driver": {name: module}}, code, **options)
 
     return made
