@@ -207,6 +207,8 @@ def check(
     def at_once(config: NoConfig, evidence: Evidence) -> Verdict:
         found = function(evidence)
         if inspect.isawaitable(found):
+            if inspect.iscoroutine(found):
+                found.close()
             raise TypeError(f"{name} returned an awaitable; declare it with `async def`")
         return verdict_of(found)
 

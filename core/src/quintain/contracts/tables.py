@@ -8,6 +8,7 @@ from typing import Any
 from quintain.errors import RecordError
 from quintain.model.case import Assertion
 from quintain.model.codec import from_plain
+from quintain.model.plain import quoted
 
 _OF_EVERY_ASSERTION = ("type", "id", "required", "weight")
 
@@ -22,7 +23,7 @@ def assertion_from_table(data: Any) -> Assertion:
         RecordError: it is no table, `type` is missing, or one of the four is wrong.
     """
     if not isinstance(data, Mapping):
-        raise RecordError(f"a table with a `type` is wanted here, not {data!r}")
+        raise RecordError(f"a table with a `type` is wanted here, not {quoted(data)}")
     stated = {key: data[key] for key in _OF_EVERY_ASSERTION if key in data}
     config = {key: value for key, value in data.items() if key not in stated}
     return from_plain({**stated, "config": config}, Assertion)
