@@ -83,21 +83,24 @@ def peers(quick: bool) -> dict[str, Any]:
     if not python.exists():
         venv.create(PEERS, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "-q", *PEER_PACKAGES], check=True)
-    size = 300 if quick else 1000
-    rounds = [
-        {
-            "quintain": child("no_op.py", size)["rate"],
-            "inspect": child("peer_inspect.py", size, python=python)["rate"],
-            "pydantic": child("peer_pydantic.py", size, python=python)["rate"],
+    sizes = (300, 1000) if quick else (1000, 10_000)
+    found: dict[str, Any] = {"bar": {"times_inspect": 20, "share_of_pydantic": 0.5}}
+    for size in sizes:
+        # inspect-ai needs minutes for 10,000; its rate does not depend on their number, so 1,000 stand for both.
+        rounds = [
+            {
+                "quintain": child("no_op.py", size)["rate"],
+                "inspect": child("peer_inspect.py", min(size, 1000), python=python)["rate"],
+                "pydantic": child("peer_pydantic.py", size, python=python)["rate"],
+            }
+            for _ in range(3)
+        ]
+        found[str(size)] = {
+            "trials_per_s": {name: round(median([one[name] for one in rounds])) for name in rounds[0]},
+            "times_inspect": round(median([one["quintain"] / one["inspect"] for one in rounds]), 1),
+            "share_of_pydantic": round(median([one["quintain"] / one["pydantic"] for one in rounds]), 2),
         }
-        for _ in range(3)
-    ]
-    return {
-        "trials_per_s": {name: round(median([found[name] for found in rounds])) for name in rounds[0]},
-        "times_inspect": round(median([found["quintain"] / found["inspect"] for found in rounds]), 1),
-        "share_of_pydantic": round(median([found["quintain"] / found["pydantic"] for found in rounds]), 2),
-        "bar": {"times_inspect": 20, "share_of_pydantic": 0.5},
-    }
+    return found
 
 
 def subprocesses(quick: bool) -> dict[str, Any]:
@@ -142,13 +145,17 @@ MEASURES: dict[str, Callable[[bool], dict[str, Any]]] = {
 }
 
 
+def _least(found: dict[str, Any], name: str) -> float:
+    return min(one[name] for key, one in found.items() if key != "bar")
+
+
 def missed(found: dict[str, dict[str, Any]]) -> list[str]:
     """Which bars are missed, in words."""
     checks = [
         ("cold_start", lambda f: f["ratio"] <= f["bar"], "`--version` is slower than 2.5 starts of argparse"),
         ("in_process", lambda f: f["cost_growth"] <= 1.25, "the cost of a trial grows with their number"),
-        ("peers", lambda f: f["times_inspect"] >= 20, "less than 20 times inspect-ai"),
-        ("peers", lambda f: f["share_of_pydantic"] >= 0.5, "less than half of pydantic-evals"),
+        ("peers", lambda f: _least(f, "times_inspect") >= 20, "less than 20 times inspect-ai"),
+        ("peers", lambda f: _least(f, "share_of_pydantic") >= 0.5, "less than half of pydantic-evals"),
         ("subprocesses", lambda f: f["sh"]["share"] >= f["bar"], "a shell line: less than half of the bare spawn rate"),
         ("subprocesses", lambda f: f["python"]["share"] >= f["bar"], "a script: less than half of the bare spawn rate"),
         ("reopen", lambda f: f["summary_s"] <= f["bar_s"], "a stored run takes over a second to sum up"),

@@ -136,7 +136,10 @@ class RunStore:
         try:
             db = sqlite3.connect(path)
             with db:
-                db.executescript(_TABLES)
+                # One transaction for all of it: each costs a wait for the disk.
+                db.execute("BEGIN")
+                for table in _TABLES.split(";"):
+                    db.execute(table)
                 db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
                 db.execute("INSERT INTO meta VALUES ('run', ?)", (dumps(to_plain(info)),))
             db.close()
