@@ -7,6 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No test is about wall-clock time: a slow machine must not fail a property. In CI hypothesis also repeats itself exactly.
+settings.register_profile("house", settings(), deadline=None)
+settings.load_profile("house")
 
 
 @pytest.fixture(params=["asyncio", "trio"])
