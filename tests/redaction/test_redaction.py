@@ -141,6 +141,12 @@ def test_no_escape_is_torn(value: Any, secret: str, ascii: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("after", ["\\u00e9", "\\n", '\\"', "\\\\"])
+def test_an_escape_that_a_secret_seems_to_end_in_goes_as_a_whole(after: str) -> None:
+    """`abcdef` and an escape look like the secret `abcdef` with a backslash at its end."""
+    assert redactor("abcdef\\").text(f'["abcdef{after}x"]') == '["[redacted:S0]x"]'
+
+
 def _only_by_joining(clean: str, secret: str) -> bool:
     """The secret is in no single text of it."""
 

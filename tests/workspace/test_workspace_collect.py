@@ -508,7 +508,7 @@ SECRET = "s3cr3t/+CANARY=="
 
 def test_secrets_are_in_no_content_no_name_and_no_target(bench: Bench, tmp_path: Path) -> None:
     redactor = Redactor.of({"API_KEY": SECRET})
-    safe = SECRET.replace("/", "_")
+    safe = SECRET.replace("/", "~")  # a name can have no slash; a reader may write it so, the redactor does not know it
     others = Redactor.of({"API_KEY": SECRET, "SAFE": safe})
     plant(bench.work, {"log.txt": f"key {SECRET}!", f"n_{safe}": "", f"d_{safe}/x": "1", "link": f"-> /tmp/{safe}"})
     (bench.work / "keep.txt").write_text(SECRET)
