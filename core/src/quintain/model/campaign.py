@@ -42,7 +42,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,119}")
 
 def candidate_id(record: Any, attribute: Any, value: str) -> None:
     """Small letters, digits, `_` and `-`, at most 120, beginning with a letter or digit."""
-    if not isinstance(value, str) or _ID.fullmatch(value) is None:
+    if _ID.fullmatch(value) is None:
         raise RecordError(
             f"{quoted(value)} is no id",
             path=(attribute.name,),
