@@ -15,10 +15,10 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -74,6 +74,13 @@ CREATE TABLE gradings (
     grade TEXT NOT NULL
 );
 """
+
+
+Row: TypeAlias = tuple[Any, ...]
+"""Values of the columns of a table, in their order."""
+
+Also: TypeAlias = Callable[[sqlite3.Connection, "Row | None", Sequence[Row]], None]
+"""Writes more in the transaction of a trial: told the connection, and the trial's row and traces if there is one."""
 
 
 @frozen
@@ -172,15 +179,28 @@ class RunStore:
         with self._errors(), self._db:
             self._db.executemany("INSERT INTO orders VALUES (?, ?)", rows)
 
-    async def settle(self, order: TrialOrder, template: int, report: TrialReport) -> None:
-        """Store a report durably. Those who wait at the same time share one commit.
+    async def settle(self, order: TrialOrder, template: int, report: TrialReport, *, also: Also | None = None) -> None:
+        """Store a report durably, instead of an earlier one of the same trial. Those who wait at the same time share
+        one commit.
+
+        Args:
+            order: what was run.
+            template: number of the template it was made from.
+            report: what came of it.
+            also: writes more in the same transaction; told what is stored of the trial.
 
         Raises:
             StoreError: it could not be written; nothing of it is there.
         """
         places = self._places.pop(report.trial, ())
         traces = [(report.trial, attempt, place.events.text, place.raw.text) for attempt, place in places]
-        mine = _Pending(_row(order, template, report), traces)
+        await self._in_turn(_Pending(row_of(order, template, report), traces, also))
+
+    async def write(self, also: Also) -> None:
+        """Write something else durably, in one commit with whatever else waits. Raises StoreError."""
+        await self._in_turn(_Pending(None, (), also))
+
+    async def _in_turn(self, mine: _Pending) -> None:
         self._waiting.append(mine)
         if not self._busy:
             self._busy = True
@@ -206,10 +226,13 @@ class RunStore:
 
     def _write(self, batch: Sequence[_Pending]) -> None:
         with self._db:
-            rows = [pending.row for pending in batch]
-            self._db.executemany(f"INSERT INTO trials VALUES (NULL{', ?' * 17})", rows)
+            rows = [pending.row for pending in batch if pending.row is not None]
+            self._db.executemany(f"INSERT OR REPLACE INTO trials VALUES (NULL{', ?' * 17})", rows)
             traces = [trace for pending in batch for trace in pending.traces]
             self._db.executemany("INSERT OR REPLACE INTO traces VALUES (?, ?, ?, ?)", traces)
+            for pending in batch:
+                if pending.also is not None:
+                    pending.also(self._db, pending.row, pending.traces)
 
     def add_grading(self, trial: str, graded_at: str, grade: Grade) -> None:
         """Store another grade of a trial beside the first."""
@@ -329,14 +352,16 @@ def _connect(path: Path, write: bool) -> sqlite3.Connection:
 class _Pending:
     """A row that waits for its commit."""
 
-    def __init__(self, row: tuple[Any, ...], traces: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, row: Row | None, traces: Sequence[Row], also: Also | None) -> None:
         self.row = row
         self.traces = traces
+        self.also = also
         self.done = anyio.Event()
         self.error: StoreError | None = None
 
 
-def _row(order: TrialOrder, template: int, report: TrialReport) -> tuple[Any, ...]:
+def row_of(order: TrialOrder, template: int, report: TrialReport) -> Row:
+    """What is stored of a trial: the columns after `seq`."""
     spend = report.spend.total
     return (
         report.trial,
