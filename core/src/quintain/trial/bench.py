@@ -11,7 +11,7 @@ import anyio
 from attrs import field, frozen
 
 from quintain.model.events import Traced
-from quintain.model.trial import TrialOrder
+from quintain.model.trial import Attempt, TrialOrder
 from quintain.plugins import Plugins
 from quintain.process import Keepers
 from quintain.trial.decide import Stopped
@@ -55,6 +55,10 @@ async def _nobody(order: TrialOrder, attempt: int) -> None:
     return None
 
 
+async def _always(order: TrialOrder, failed: Attempt) -> bool:
+    return True
+
+
 @frozen
 class Bench:
     """A place to run trials in.
@@ -71,6 +75,7 @@ class Bench:
         watchman: looks at the clocks of all conversations; its `watch` must run beside them.
         gate: held while a person answers, so that one trial asks at a time.
         attempt_began: told before each attempt.
+        admits: asked before another attempt, which costs again, after one that failed.
         listen: told of each line of each trace.
     """
 
@@ -85,4 +90,5 @@ class Bench:
     watchman: Watchman = field(factory=Watchman)
     gate: anyio.Lock = field(factory=anyio.Lock)
     attempt_began: Callable[[TrialOrder, int], Awaitable[None]] = _nobody
+    admits: Callable[[TrialOrder, Attempt], Awaitable[bool]] = _always
     listen: Callable[[str, Traced], None] | None = None

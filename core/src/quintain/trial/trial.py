@@ -24,7 +24,14 @@ from quintain.workspace.grading import tampering
 NO_FILES = Tree()
 
 
-async def run_trial(order: TrialOrder, prepared: Prepared, fixtures: Fixtures, bench: Bench) -> TrialReport:
+async def run_trial(
+    order: TrialOrder,
+    prepared: Prepared,
+    fixtures: Fixtures,
+    bench: Bench,
+    *,
+    earlier: Sequence[Attempt] = (),
+) -> TrialReport:
     """Run a trial: as many attempts as infrastructure failures ask for, and a grading if the outcome is scored.
 
     Args:
@@ -32,18 +39,19 @@ async def run_trial(order: TrialOrder, prepared: Prepared, fixtures: Fixtures, b
         prepared: its plugins, from `prepare_order`.
         fixtures: its files, from `Fixtures.capture`.
         bench: where to run it.
+        earlier: attempts at it that came to no verdict, when it is taken up again.
     """
-    attempts: list[Attempt] = []
+    attempts: list[Attempt] = list(earlier)
     while True:
         number = len(attempts) + 1
         await bench.attempt_began(order, number)
         ran = await run_attempt(order, prepared, bench, number, fixtures)
         attempts.append(ran.attempt)
-        wait_s = _again_after(ran.attempt.outcome, number, order)
+        wait_s = _again_after(ran.attempt.outcome, number - len(earlier), order)
         if wait_s is None:
             break
         await bench.switch.sleep(wait_s)
-        if bench.switch.because is not None:
+        if bench.switch.because is not None or not await bench.admits(order, ran.attempt):
             break
     return await _report(order, prepared, fixtures, bench, attempts, ran)
 
