@@ -162,6 +162,11 @@ class RunStore:
                 self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open file, for records that are kept in it beside the trials."""
+        return self._db
+
     def evidence(self, trial: str, attempt: int) -> EvidencePlace:
         """Where one attempt's evidence goes; `settle` stores what stayed small."""
         place = EvidencePlace(self._stem(trial, attempt))

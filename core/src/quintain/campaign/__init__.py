@@ -1,0 +1,1 @@
+"""Campaigns: candidates against a baseline, under one budget and one identity, and the decision."""
