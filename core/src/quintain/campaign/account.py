@@ -119,7 +119,7 @@ class Standing:
 
 
 def _amount(value: float) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.10g}"
 
 
 class Account:
@@ -152,6 +152,18 @@ class Account:
             if not self._standing.promised or self._standing.refusal(more, settled=True) is not None:
                 return refusal
             await self._changed.wait()
+
+    def promise(self, name: str, whole: Charge) -> str | None:
+        """Promise a charge, or raise a promise to it, if that fits now.
+
+        Returns:
+            None if it is promised, or why it does not fit.
+        """
+        others = {key: value for key, value in self._standing.promised.items() if key != name}
+        refusal = evolve(self._standing, promised=others).refusal(whole)
+        if refusal is None:
+            self._hold({**others, name: whole})
+        return refusal
 
     def settle(self, name: str, charge: Charge) -> None:
         """Replace a promise by what was really spent."""

@@ -127,6 +127,23 @@ class Ledger:
         """Write entries durably. Raises StoreError; none of them is there then."""
         await self.store.write(lambda db, row, traces: self._append(db, entries))
 
+    async def admit(self, orders: Sequence[tuple[int, str]], entry: New) -> None:
+        """Store the orders of a candidate with the entry that lets it in, in one transaction.
+
+        Args:
+            orders: number and text of each.
+            entry: what is said of it.
+
+        Raises:
+            StoreError: it could not be written; nothing of it is there.
+        """
+
+        def also(db: sqlite3.Connection, row: Row | None, traces: Sequence[Row]) -> None:
+            db.executemany("INSERT INTO orders VALUES (?, ?)", orders)
+            self._append(db, [entry])
+
+        await self.store.write(also)
+
     async def settle(
         self,
         order: TrialOrder,

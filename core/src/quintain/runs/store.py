@@ -76,6 +76,10 @@ CREATE TABLE gradings (
 """
 
 
+Kind: TypeAlias = Literal["events", "raw"]
+EVIDENCE: tuple[Kind, ...] = ("events", "raw")
+"""What is kept of an attempt, in the order of the columns."""
+
 Row: TypeAlias = tuple[Any, ...]
 """Values of the columns of a table, in their order."""
 
@@ -308,14 +312,18 @@ class RunStore:
         """The raw protocol of one attempt, one JSON object a line."""
         return lines_of(self._source("raw", trial, attempt))
 
-    def _source(self, kind: Literal["events", "raw"], trial: str, attempt: int) -> Path | str:
+    def evidence_file(self, trial: str, attempt: int, kind: Kind) -> Path:
+        """Where one attempt's evidence is, if it has outgrown the record."""
+        return Path(f"{self._stem(trial, attempt)}.{kind}.jsonl")
+
+    def _source(self, kind: Kind, trial: str, attempt: int) -> Path | str:
         with self._errors():
             query = f"SELECT {kind} FROM traces WHERE trial = ? AND attempt = ?"
             found = self._db.execute(query, (trial, attempt)).fetchone()
         if found is not None and found[0] is not None:
             text: str = found[0]
             return text
-        return Path(f"{self._stem(trial, attempt)}.{kind}.jsonl")
+        return self.evidence_file(trial, attempt, kind)
 
     def gradings(self, trial: str) -> tuple[tuple[str, Grade], ...]:
         """Later grades of one trial with their times, oldest first."""
