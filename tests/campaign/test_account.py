@@ -8,7 +8,6 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from quintain.campaign.account import NOTHING, Account, Charge, Standing, bound_charge, charge_of
 from quintain.model.campaign import Budget
 from quintain.model.trial import Allowance

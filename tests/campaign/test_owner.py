@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from quintain.campaign.owner import NAME, owned, owner_of
 from quintain.errors import StoreError
 

@@ -6,7 +6,6 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from quintain.campaign.schedule import blocks
 
 names = st.lists(st.text("abcdef", min_size=1, max_size=4), min_size=1, max_size=5, unique=True)
