@@ -32,7 +32,8 @@ from quintain.model.trial import TrialOrder, TrialReport
 from quintain.runs.history import find_run, find_trial, list_runs, run_names
 from quintain.runs.regrade import regrade
 from quintain.runs.run import RunResult
-from quintain.runs.store import RunStore, trial_file_name
+from quintain.runs.store import RunStore
+from quintain.runs.tables import trial_file_name
 from quintain.workspace.blobs import BlobStore
 
 pytestmark = pytest.mark.anyio

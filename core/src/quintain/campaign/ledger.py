@@ -24,7 +24,8 @@ from quintain.identity.canonical import canonical_json, digest_bytes
 from quintain.model.plain import Json
 from quintain.model.run import RunInfo
 from quintain.model.trial import TrialOrder, TrialReport
-from quintain.runs.store import Row, RunStore
+from quintain.runs.store import RunStore
+from quintain.runs.tables import Row
 
 FORMAT = 1
 """Version of the entries."""

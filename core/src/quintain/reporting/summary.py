@@ -10,7 +10,7 @@ from quintain.model.run import RunInfo, RunSummary, Tally
 from quintain.model.trial import SpendBreakdown
 from quintain.model.usage import Spend
 from quintain.reporting.text import clean
-from quintain.runs.store import TrialRow
+from quintain.runs.tables import TrialRow
 
 
 def tally_text(tally: Tally) -> str:

@@ -11,108 +11,31 @@ as thirty rows.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
-from attrs import converters, evolve, field, frozen
+from attrs import evolve
 
 from quintain.errors import RecordError, StoreError
 from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.grade import Grade
 from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
+from quintain.runs.tables import SCHEMA, TABLES, Row, TrialRow, row_of, trial_file_name
 from quintain.trial.trace import EvidencePlace, StoredTrace, lines_of
-
-SCHEMA = 1
-"""Version of the tables and of the records in them."""
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE orders (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
-CREATE TABLE trials (
-    seq INTEGER PRIMARY KEY,
-    trial TEXT NOT NULL UNIQUE,
-    case_id TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    candidate TEXT NOT NULL,
-    repetition INTEGER NOT NULL,
-    template INTEGER NOT NULL REFERENCES orders (id),
-    seed INTEGER NOT NULL,
-    outcome TEXT NOT NULL,
-    scored INTEGER NOT NULL,
-    passed INTEGER,
-    score REAL,
-    attempts INTEGER NOT NULL,
-    duration_s REAL NOT NULL,
-    tokens INTEGER,
-    usd REAL,
-    cost_state TEXT NOT NULL,
-    report TEXT NOT NULL
-);
-CREATE TABLE traces (
-    trial TEXT NOT NULL,
-    attempt INTEGER NOT NULL,
-    events TEXT,
-    raw TEXT,
-    PRIMARY KEY (trial, attempt)
-) WITHOUT ROWID;
-CREATE TABLE gradings (
-    id INTEGER PRIMARY KEY,
-    trial TEXT NOT NULL,
-    graded_at TEXT NOT NULL,
-    identity TEXT NOT NULL,
-    passed INTEGER,
-    score REAL,
-    grade TEXT NOT NULL
-);
-"""
-
 
 Kind: TypeAlias = Literal["events", "raw"]
 EVIDENCE: tuple[Kind, ...] = ("events", "raw")
 """What is kept of an attempt, in the order of the columns."""
 
-Row: TypeAlias = tuple[Any, ...]
-"""Values of the columns of a table, in their order."""
-
 Also: TypeAlias = Callable[[sqlite3.Connection, "Row | None", Sequence[Row]], None]
-"""Writes more in the transaction of a trial: told the connection, and the trial's row and traces if there is one."""
-
-
-@frozen
-class TrialRow:
-    """What is counted of one trial, without its evidence."""
-
-    trial: str
-    case: str
-    profile: str
-    candidate: str
-    repetition: int
-    outcome: str
-    scored: bool = field(converter=bool)
-    passed: bool | None = field(converter=converters.optional(bool))
-    score: float | None
-    attempts: int
-    duration_s: float
-    tokens: int | None
-    usd: float | None
-    cost_state: str
-
-
-def trial_file_name(trial: str) -> str:
-    """A name for a trial's files that is safe on every file system, and distinct for distinct trials."""
-    safe = re.sub(r"[^A-Za-z0-9._@#=,+-]", "_", trial.replace("/", "~"))
-    if safe == trial.replace("/", "~") and "~" not in trial and len(safe) <= 150 and not safe.startswith("."):
-        return safe
-    return f"{safe[:150].lstrip('.')}-{hashlib.sha256(trial.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
+"""Writes more in the transaction of a trial; told the connection, and the trial's row and traces if there is one."""
 
 
 class RunStore:
@@ -149,7 +72,7 @@ class RunStore:
             with db:
                 # One transaction for all of it: each costs a wait for the disk.
                 db.execute("BEGIN")
-                for table in _TABLES.split(";"):
+                for table in TABLES.split(";"):
                     db.execute(table)
                 db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
                 db.execute("INSERT INTO meta VALUES ('run', ?)", (dumps(to_plain(info)),))
@@ -310,7 +233,11 @@ class RunStore:
 
     def raw(self, trial: str, attempt: int) -> Iterator[str]:
         """The raw protocol of one attempt, one JSON object a line."""
-        return lines_of(self._source("raw", trial, attempt))
+        return self.lines("raw", trial, attempt)
+
+    def lines(self, kind: Kind, trial: str, attempt: int) -> Iterator[str]:
+        """One attempt's evidence as it is stored, line by line with their ends."""
+        return lines_of(self._source(kind, trial, attempt))
 
     def evidence_file(self, trial: str, attempt: int, kind: Kind) -> Path:
         """Where one attempt's evidence is, if it has outgrown the record."""
@@ -371,27 +298,3 @@ class _Pending:
         self.also = also
         self.done = anyio.Event()
         self.error: StoreError | None = None
-
-
-def row_of(order: TrialOrder, template: int, report: TrialReport) -> Row:
-    """What is stored of a trial: the columns after `seq`."""
-    spend = report.spend.total
-    return (
-        report.trial,
-        report.case,
-        report.profile,
-        report.candidate,
-        report.repetition,
-        template,
-        order.seed,
-        report.outcome.kind.value,
-        report.outcome.scored,
-        report.passed,
-        report.grade.score if report.grade else None,
-        len(report.attempts),
-        report.duration_s,
-        spend.tokens.total if spend.tokens is not None else None,
-        spend.cost.usd,
-        spend.cost.state.value,
-        dumps(to_plain(report)),
-    )
