@@ -28,14 +28,20 @@ class TreeSeal:
     Raises:
         WorkspaceError: the root is no directory.
         OSError: it can't be opened.
+
+    Attributes:
+        root: the directory.
+        ignore: as given.
+        tree: what was in it when the seal was made.
+        digest: of that.
     """
 
     def __init__(
         self, root: Path, cache: DigestCache | None = None, *, ignore: Callable[[str], bool] | None = None
     ) -> None:
-        self._root = root
+        self.root = root
         self._cache = cache if cache is not None else DigestCache()
-        self._ignore = ignore
+        self.ignore = ignore
         self.tree, self._keys = self._scan()
         self.digest = tree_digest(self.tree)
 
@@ -56,15 +62,15 @@ class TreeSeal:
 
     def _scan(self) -> tuple[Tree, _Sealed | None]:
         keys = self._look(stamp_clock_ns())
-        tree = scan_tree(self._root, cache=self._cache, ignore=self._ignore)
+        tree = scan_tree(self.root, cache=self._cache, ignore=self.ignore)
         # Only what was the same before and after the files were read stands for what was read.
         return tree, keys if keys is not None and _untouched(keys) else None
 
     def _look(self, clock_ns: int) -> _Sealed | None:
         """The keys of everything, or None if something is so fresh that a later change could go unnoticed."""
         found: _Sealed = []
-        skipped = self._ignore or _nothing
-        with closing(folders_of(self._root)) as folders:
+        skipped = self.ignore or _nothing
+        with closing(folders_of(self.root)) as folders:
             for folder in folders:
                 if folder.seen is None or folder.problem is not None:
                     return None
@@ -78,7 +84,7 @@ class TreeSeal:
                 ]
                 if not all(settled(key[4], clock_ns) for key in (own, *(key for _, key in names))):
                     return None
-                found.append((f"{self._root}/{folder.path}", own, names))
+                found.append((f"{self.root}/{folder.path}", own, names))
         return found
 
 
