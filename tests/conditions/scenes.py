@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field, frozen
-from quintain.conditions import Conditions, bound, conditions_of
+from quintain.conditions import Conditions, conditions_of
 from quintain.contracts.answerer import AnswererSpec
 from quintain.contracts.assertion import AssertionSpec, Evidence
 from quintain.contracts.configs import NoConfig
@@ -161,9 +161,8 @@ class Scene:
         return make_plan([self.case], [self.profile], self.plugins, blobs).templates
 
     async def conditions(self, *, strict: bool = True) -> Conditions:
-        templates = bound(self.templates())
         return await conditions_of(
-            templates, self.plugins, self.host, self.cache, self.salt, root=self.root, strict=strict
+            self.templates(), self.plugins, self.host, self.cache, self.salt, root=self.root, strict=strict
         )
 
 

@@ -336,7 +336,7 @@ async def test_a_refusal_leads_to_the_key_of_the_case_that_has_its_own_driver(tm
 
 async def test_what_runs_is_what_was_bound(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
-    (template,) = bound(scene.templates())
+    (template,) = (await scene.conditions()).templates
     assert template.order.driver.config["hooks"] is False
     assert template.prepared.driver_config.hooks is False
     assert bound([template]) == (template,)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import anyio.to_thread
 from attrs import field, frozen
 
+from quintain.conditions._bind import bound
 from quintain.conditions._driver import Look, Seen, see_driver
 from quintain.conditions._parts import (
     Part,
@@ -28,6 +32,7 @@ from quintain.identity.seal import TreeSeal
 from quintain.identity.tree import Sources, normal, root_digest
 from quintain.model.codec import to_plain
 from quintain.plugins import Plugins
+from quintain.trial.prepare import Places
 
 
 @frozen
@@ -38,14 +43,15 @@ class Conditions:
         tree: names of sources, nested, with digests or values.
         root: digest of the tree.
         warnings: what weakens it, in words.
+        templates: those that it was made of, of the same class, bound if it is an experiment.
     """
 
     tree: Sources
     root: str
     warnings: tuple[str, ...] = ()
+    templates: tuple[Any, ...] = field(default=(), eq=False, repr=False)
     _watched: tuple[WatchedFile | WatchedTree, ...] = field(default=(), eq=False, repr=False)
     _programs: Mapping[str, Program] = field(factory=dict, eq=False, repr=False)
-    _templates: tuple[TemplateLike, ...] = field(default=(), eq=False, repr=False)
     _host: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
     _cache: DigestCache = field(factory=DigestCache, eq=False, repr=False)
     _again: Callable[[], Awaitable[Conditions]] | None = field(default=None, eq=False, repr=False)
@@ -74,13 +80,24 @@ class Conditions:
         Raises:
             QuintainError: one of those can't be read.
         """
-        watched = [*self._watched, *fixture_trees(self._templates, self._cache)]
+        watched = [*self._watched, *fixture_trees(self.templates, self._cache)]
         again = self._again
 
         async def tree() -> Sources:
             return (await again()).tree if again is not None else self.tree
 
         return Watch(self.tree, watched, self._programs, self._host, self._cache, files or {}, trees or {}, tree)
+
+    @asynccontextmanager
+    async def watch(
+        self, files: Mapping[str, Path] | None = None, trees: Mapping[str, TreeSeal] | None = None
+    ) -> AsyncIterator[Watch]:
+        """`seal`, for the length of a context."""
+        watch = await anyio.to_thread.run_sync(self.seal, files, trees)
+        try:
+            yield watch
+        finally:
+            watch.close()
 
 
 async def conditions_of(
@@ -91,22 +108,30 @@ async def conditions_of(
     salt: bytes,
     *,
     root: Path | None = None,
-    strict: bool = True,
+    places: Places | None = None,
+    experiment: bool = True,
+    strict: bool | None = None,
 ) -> Conditions:
     """Look at everything that can change the result of an order.
 
     Args:
-        templates: what will run; for an experiment after `bound`, and without a candidate laid in.
+        templates: what will run, without a candidate laid in.
         plugins: where plugins come from.
         host: variables of the host.
         cache: digests that are known already.
         salt: the project's, from `project_salt`.
         root: the project's folder, whose place is of no account.
+        places: where cases and profiles were written, for errors.
+        experiment: have drivers bind or refuse their configurations; `Conditions.templates` are what must run then.
         strict: whether a program that isn't there, or something that can't be read, is an error; else it is a warning.
+            Experiments are strict unless told otherwise.
 
     Raises:
+        PolicyViolation: a driver refuses a configuration for an experiment.
         QuintainError: something can't be known.
     """
+    templates = bound(templates, places) if experiment else templates
+    strict = experiment if strict is None else strict
     anchors = Anchors.of(root)
     look = Look(plugins, host, cache, Programs(host, cache), anchors, strict)
     found: list[Seen] = []
@@ -135,15 +160,15 @@ async def conditions_of(
     tree = normal({"core": core_part(), "platform": platform_part(), "profiles": profiles, "cases": cases})
 
     async def again() -> Conditions:
-        return await conditions_of(templates, plugins, host, cache, salt, root=root, strict=False)
+        return await conditions_of(templates, plugins, host, cache, salt, root=root, experiment=False)
 
     return Conditions(
         tree,
         root_digest(tree),
         tuple(dict.fromkeys(warning for one in found for warning in one.warnings)),
+        tuple(templates),
         tuple(watched for one in found for watched in one.watched),
         {name: program for one in found for name, program in one.programs.items()},
-        tuple(templates),
         host,
         cache,
         again,
