@@ -15,9 +15,13 @@ from typing import Any, Literal, Union, get_args, get_origin
 import attrs
 import quintain.model
 from hypothesis import strategies as st
+from quintain.model.campaign import Constraint, Repetitions, Split, candidate_id, share
+from quintain.model.case import Case
 from quintain.model.events import Event
 from quintain.model.limits import Retry
 from quintain.model.outcome import Failure
+from quintain.model.plain import Plug
+from quintain.model.project import Profile
 from quintain.model.usage import Cost, CostState
 
 EVENTS: tuple[type, ...] = get_args(Event)
@@ -96,7 +100,15 @@ def of(hint: Any, *, bounded: bool = False) -> st.SearchStrategy[Any]:
 
 def _record(cls: type[Any]) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(cls)
-    return st.builds(cls, **{one.name: of(hints[one.name], bounded=bool(one.validator)) for one in attrs.fields(cls)})
+    return st.builds(cls, **{one.name: _field(one, hints[one.name]) for one in attrs.fields(cls)})
+
+
+def _field(attribute: attrs.Attribute[Any], hint: Any) -> st.SearchStrategy[Any]:
+    if attribute.validator is candidate_id:
+        return st.from_regex(r"[a-z0-9][a-z0-9_-]{0,9}", fullmatch=True)
+    if attribute.validator is share:
+        return st.floats(0.01, 0.99) | (st.none() if NoneType in get_args(hint) else st.nothing())
+    return of(hint, bounded=bool(attribute.validator))
 
 
 _SIMPLE: Mapping[Any, st.SearchStrategy[Any]] = {
@@ -109,4 +121,8 @@ _SIMPLE: Mapping[Any, st.SearchStrategy[Any]] = {
     Path: st.text("abc/._é\udcff", min_size=1, max_size=8).map(Path),
     Cost: costs,
     Retry: _retries,
+    Repetitions: st.builds(Repetitions, search=st.integers(1, 3), promotion=st.integers(3, 9)),
+    Constraint: st.builds(Constraint, metric=texts, max=numbers, confidence=st.none() | st.floats(0.01, 0.99)),
+    Split: st.just(Split((Case("a", "Do it."),))),
+    Profile: st.just(Profile("fast", Plug("subprocess", {"command": ["true"]}))),
 }

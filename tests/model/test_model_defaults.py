@@ -12,7 +12,7 @@ from quintain.model.limits import NO_OVERRIDES
 from quintain.model.project import Profile, Project
 from quintain.model.trial import Counts, SpendBreakdown
 from quintain.model.usage import NO_SPEND, Cost, CostState
-from quintain.runs.store import SCHEMA
+from quintain.runs.tables import SCHEMA
 
 NEVER_STORED = (Profile, Project)
 
@@ -25,10 +25,14 @@ DEFAULTS: Mapping[str, Any] = {
     "Attempt.counts": Counts(),
     "Attempt.isolation": "none",
     "Attempt.spend": SpendBreakdown(),
+    "Candidate.proposer": "author",
     "Case.limits": NO_OVERRIDES,
     "Cost.state": CostState.UNKNOWN,
+    "Decision.alpha": 0.05,
     "Exit.stop": "none",
     "Grade.spend": NO_SPEND,
+    "Interval.comparisons": 1,
+    "Interval.side": "two-sided",
     "Log.stream": "stdout",
     "RunInfo.concurrency": 1,
     "RunInfo.repeat": 1,
@@ -37,6 +41,10 @@ DEFAULTS: Mapping[str, Any] = {
     "SpendBreakdown.agent": NO_SPEND,
     "SpendBreakdown.answerer": NO_SPEND,
     "SpendBreakdown.judge": NO_SPEND,
+    "Standing.spend": NO_SPEND,
+    "TestResult.side": "two-sided",
+    "TrialFigures.outcome": "completed",
+    "TrialFigures.spend": NO_SPEND,
     "Usage.cost": Cost(),
     "Usage.scope": "call",
     "Verdict.spend": NO_SPEND,

@@ -28,6 +28,17 @@ from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
 from cattrs.gen import make_dict_unstructure_fn
 
 from quintain.errors import RecordError
+from quintain.model.campaign import (
+    Budget,
+    Campaign,
+    Constraint,
+    Objective,
+    Repetitions,
+    Stopping,
+    Subject,
+    Validation,
+    Variant,
+)
 from quintain.model.case import Assertion
 from quintain.model.events import EVENT_NAMES, Event
 from quintain.model.limits import Limits, Retry
@@ -36,7 +47,22 @@ from quintain.model.trial import Isolation, TrialOrder
 
 T = TypeVar("T")
 
-WHOLE = (Assertion, Isolation, Limits, Retry, TrialOrder)
+WHOLE = (
+    Assertion,
+    Budget,
+    Campaign,
+    Constraint,
+    Isolation,
+    Limits,
+    Objective,
+    Repetitions,
+    Retry,
+    Stopping,
+    Subject,
+    TrialOrder,
+    Validation,
+    Variant,
+)
 """Records of which nothing is left out."""
 
 _EVENT_TYPES: Mapping[str, type] = {name: cls for cls, name in EVENT_NAMES.items()}
