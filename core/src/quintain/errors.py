@@ -113,3 +113,21 @@ class LaunchError(QuintainError):
 
 class ProcessGone(QuintainError):
     """Something was sent to a process that has closed its input or ended."""
+
+
+class SampleError(QuintainError):
+    """Numbers that a statistical procedure can't honestly be computed from.
+
+    Args:
+        position: index, from 0, of the value that is at fault, if it is one; a caller that knows the case names it.
+    """
+
+    def __init__(
+        self, message: str, *, position: int | None = None, where: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.position = position
+
+
+class TooFewCases(SampleError):
+    """There are too few independent cases for a procedure that is only right for more of them."""
