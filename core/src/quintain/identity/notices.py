@@ -10,8 +10,8 @@ What it does not tell, and what those who use it must therefore look for now and
 - changes made by other machines on a shared file system: such are not watched at all (`LOCAL`);
 - renaming what lies above the root: look whether the root is still the same.
 
-A file that has a second name elsewhere (a hard link) is watched itself, because whoever writes through the other name
-disturbs no directory of ours.
+Each file is watched itself, too: whoever writes through another name of it (a hard link) disturbs no directory of ours,
+and that another name is made somewhere is told to nobody.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import stat
 import struct
 import sys
 import weakref
@@ -109,7 +108,7 @@ class Notices:
 
 
 def _worth_watching(root: Path, device: int, ignore: Callable[[str], bool] | None) -> Iterator[tuple[str, int]]:
-    """Directories, each before it is listed, so that what is made in it meanwhile is told; and files with more names."""
+    """Directories, each before it is listed, so that what is made in it meanwhile is told; and files."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -120,10 +119,9 @@ def _worth_watching(root: Path, device: int, ignore: Callable[[str], bool] | Non
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if ignore is not None and ignore(path):
                     continue
-                seen = entry.stat(follow_symlinks=False)
-                if seen.st_dev != device:
-                    raise OSError(errno.EXDEV, "on another file system", entry.path)
-                if stat.S_ISDIR(seen.st_mode):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.stat(follow_symlinks=False).st_dev != device:
+                        raise OSError(errno.EXDEV, "on another file system", entry.path)
                     waiting.append(path)
-                elif stat.S_ISREG(seen.st_mode) and seen.st_nlink > 1:
+                elif entry.is_file(follow_symlinks=False):
                     yield entry.path, _CONTENT
