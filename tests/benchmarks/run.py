@@ -135,6 +135,12 @@ def reopen(quick: bool) -> dict[str, Any]:
     return {**found, "bar_s": 1.0}
 
 
+def reverify(quick: bool) -> dict[str, Any]:
+    """A sealed identity with a large program and a large tree is looked at again, against an `lstat` of each file."""
+    found = child("reverify.py", *((20, 1000) if quick else (250, 5000)))
+    return {**found, "bar_ms": 5.0}
+
+
 MEASURES: dict[str, Callable[[bool], dict[str, Any]]] = {
     "cold_start": cold_start,
     "in_process": in_process,
@@ -142,6 +148,7 @@ MEASURES: dict[str, Callable[[bool], dict[str, Any]]] = {
     "subprocesses": subprocesses,
     "memory": memory,
     "reopen": reopen,
+    "reverify": reverify,
 }
 
 
@@ -159,6 +166,7 @@ def missed(found: dict[str, dict[str, Any]]) -> list[str]:
         ("subprocesses", lambda f: f["sh"]["share"] >= f["bar"], "a shell line: less than half of the bare spawn rate"),
         ("subprocesses", lambda f: f["python"]["share"] >= f["bar"], "a script: less than half of the bare spawn rate"),
         ("reopen", lambda f: f["summary_s"] <= f["bar_s"], "a stored run takes over a second to sum up"),
+        ("reverify", lambda f: f["changed_ms"] <= f["bar_ms"], "an unchanged identity takes over 5 ms to verify again"),
     ]
     return [words for name, ok, words in checks if name in found and not ok(found[name])]
 
