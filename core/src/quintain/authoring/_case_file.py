@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from quintain.authoring._document import Document, is_file, read_text
-from quintain.authoring._folders import case_folders
+from quintain.authoring._folders import FOLDERS, case_folders
 from quintain.authoring._lines import Key
 from quintain.authoring._parameters import Row, combine, dataset_rows, matrix_problem, matrix_rows
 from quintain.authoring._placeholders import Placeholders
@@ -21,7 +21,7 @@ from quintain.model.case import Assertion, Case
 from quintain.model.limits import LimitOverrides
 from quintain.model.plain import Json, Plug, quoted
 
-_TEXTS = ("id", "prompt", "prompt_file", "persona", "cluster", "tags", "fixtures", "hidden", "protected")
+_TEXTS = ("id", "prompt", "prompt_file", "persona", "cluster", "tags", "reference_answer", "protected", *FOLDERS)
 _PLUGINS = ("driver", "answerer")
 
 
@@ -37,6 +37,8 @@ class CaseTable:
     cluster: str | None = None
     fixtures: str | None = None
     hidden: str | None = None
+    reference: str | None = None
+    reference_answer: str | None = None
     protected: tuple[str, ...] = ()
     driver: Plug | None = None
     answerer: Plug | None = None
@@ -160,7 +162,8 @@ class _Table:
         if table.case is not None:
             raise self._error(("case",), "a case can't hold other cases")
         document = self.file.document
-        folders, errors = case_folders(document.path, table.fixtures, table.hidden, self.origin.where)
+        stated_folders = {name: getattr(table, name) for name in FOLDERS}
+        folders, errors = case_folders(document.path, stated_folders, self.origin.where)
         if errors:
             raise _Several(errors)
         limits = table.limits if table.timeout_s is None else evolve(table.limits, timeout_s=table.timeout_s)
@@ -172,6 +175,8 @@ class _Table:
             cluster=table.cluster,
             fixtures=folders.get("fixtures"),
             hidden=folders.get("hidden"),
+            reference=folders.get("reference"),
+            reference_answer=table.reference_answer,
             protected=table.protected,
             assertions=table.assertions,
             driver=table.driver,

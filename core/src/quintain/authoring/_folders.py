@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from quintain.authoring._document import is_file, is_folder, shown
 from quintain.authoring._lines import Key
 from quintain.errors import AuthoringError
 
+FOLDERS = ("fixtures", "hidden", "reference")
+"""Keys of a case that name folders."""
+
 
 def case_folders(
-    file: Path, fixtures: str | Path | None, hidden: str | Path | None, where: Callable[[Key], str]
+    file: Path, stated: Mapping[str, str | Path | None], where: Callable[[Key], str]
 ) -> tuple[dict[str, Path], list[AuthoringError]]:
-    """The folders `fixtures` and `hidden` of a case.
+    """The folders of a case.
 
     Args:
         file: the case file; what is relative starts beside it.
-        fixtures: as stated.
-        hidden: as stated.
+        stated: `fixtures`, `hidden` and `reference` as they are written.
         where: the place of a key.
 
     Returns:
@@ -26,17 +28,17 @@ def case_folders(
     """
     found: dict[str, Path] = {}
     errors: list[AuthoringError] = []
-    for key, stated in (("fixtures", fixtures), ("hidden", hidden)):
-        if stated is None:
+    for key, name in stated.items():
+        if name is None:
             continue
-        folder = file.parent / stated
+        folder = file.parent / name
         if is_folder(folder):
             found[key] = folder.resolve()
         else:
             what = "is no folder" if is_file(folder) else "doesn't exist"
             errors.append(
                 AuthoringError(
-                    f"`{stated}` {what}",
+                    f"`{name}` {what}",
                     where=where((key,)),
                     hint=f"it starts beside the case file, in {shown(file.parent)}",
                 )
@@ -45,8 +47,10 @@ def case_folders(
     if laid_out is not None:
         if file.resolve().is_relative_to(laid_out):
             errors.append(_shown_to_agent("this case file with its assertions", where(("fixtures",))))
-        elif "hidden" in found and found["hidden"].is_relative_to(laid_out):
-            errors.append(_shown_to_agent("the hidden files", where(("hidden",))))
+        else:
+            for key, what in (("hidden", "the hidden files"), ("reference", "the reference solution")):
+                if key in found and found[key].is_relative_to(laid_out):
+                    errors.append(_shown_to_agent(what, where((key,))))
     return found, errors
 
 

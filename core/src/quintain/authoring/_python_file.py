@@ -16,7 +16,7 @@ from attrs import asdict, evolve
 
 from quintain.authoring._case_file import Found, id_problem
 from quintain.authoring._document import place, shown
-from quintain.authoring._folders import case_folders
+from quintain.authoring._folders import FOLDERS, case_folders
 from quintain.authoring._structure import structure
 from quintain.authoring.sources import FileOrigin
 from quintain.errors import AuthoringError, QuintainError
@@ -67,9 +67,15 @@ def _case(item: Any, name: str, origin: FileOrigin, errors: list[AuthoringError]
     if not case.prompt.strip():
         errors.append(AuthoringError("the prompt is empty", where=origin.where(("prompt",))))
         return None
-    folders, problems = case_folders(origin.path, case.fixtures, case.hidden, origin.where)
+    folders, problems = case_folders(origin.path, {name: getattr(case, name) for name in FOLDERS}, origin.where)
     errors.extend(problems)
-    return evolve(case, id=id, fixtures=folders.get("fixtures"), hidden=folders.get("hidden"))
+    return evolve(
+        case,
+        id=id,
+        fixtures=folders.get("fixtures"),
+        hidden=folders.get("hidden"),
+        reference=folders.get("reference"),
+    )
 
 
 def _made(path: Path) -> tuple[Any, int]:

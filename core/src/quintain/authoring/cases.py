@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from quintain.authoring._case_file import CaseFile, Found, read_cases
 from quintain.authoring._document import Document, is_folder, read_toml, shown
+from quintain.authoring._folders import FOLDERS
 from quintain.authoring._profiles import surroundings
 from quintain.authoring._python_file import python_cases
 from quintain.authoring.sources import Sources
@@ -120,14 +121,15 @@ def _read(path: Path, base: Path, project: Project) -> _Read:
         else:
             found = read_cases(CaseFile(document, name, source, surroundings(project.root), errors))
             stated = set(_stated_folders(document))
-    named = (folder for one in found for folder in (one.case.fixtures, one.case.hidden) if folder is not None)
+    folders = (getattr(one.case, key) for one in found for key in FOLDERS)
+    named = (folder for folder in folders if folder is not None)
     return _Read(path, found, errors, stated.union(named))
 
 
 def _stated_folders(document: Document) -> Iterator[Path]:
     tables = document.data.get("case", [])
     for table in (document.data, *(tables if isinstance(tables, list) else ())):
-        for key in ("fixtures", "hidden"):
+        for key in FOLDERS:
             stated = table.get(key) if isinstance(table, dict) else None
             if isinstance(stated, str) and is_folder(folder := document.path.parent / stated):
                 yield folder.resolve()

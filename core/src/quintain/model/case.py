@@ -43,6 +43,8 @@ class Case:
         cluster: cases of one cluster share their origin and are not independent of each other.
         fixtures: directory that is laid out as the agent's workspace.
         hidden: directory that is laid over the grading copy after the agent is dead: tests, reference answers.
+        reference: directory that is laid over the fixtures as a right solution, to try the grader with.
+        reference_answer: what an agent with a right solution would say at last.
         protected: glob patterns of workspace files that an agent must not change; a change is reported.
         assertions: the case's grader.
         driver: overrides the profile's driver for this case.
@@ -59,6 +61,8 @@ class Case:
     cluster: str | None = None
     fixtures: Path | None = None
     hidden: Path | None = None
+    reference: Path | None = None
+    reference_answer: str | None = None
     protected: tuple[str, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     driver: Plug | None = None
