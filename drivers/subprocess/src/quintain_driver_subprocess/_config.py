@@ -1,13 +1,15 @@
-"""What a user says about their program, what follows from it, and what an experiment demands of it."""
+"""What a user says about their program, and what follows from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath, PurePosixPath
-from typing import Any, Literal
+from pathlib import PurePosixPath
+from typing import Literal
 
 from attrs import field, frozen
-from quintain import Capability, Executable, ExperimentPolicy, IdentityContext, PolicyViolation, Runtime
+from quintain import Capability, Executable, ExperimentPolicy, Runtime
+
+from quintain_driver_subprocess._experiment import identity, prepare
 
 PROMPT = "{prompt}"
 PROMPT_FILE = "{prompt_file}"
@@ -112,37 +114,4 @@ def runtime(config: SubprocessConfig) -> Runtime:
     return Runtime(executables=(program,), capabilities=capabilities, model=config.model)
 
 
-def _prepare(config: SubprocessConfig) -> SubprocessConfig:
-    wrapper = "write a small executable script that does it, and name that script by its absolute path"
-    program = config.command[0]
-    if not PurePath(program).is_absolute():
-        raise PolicyViolation(
-            f"`command` names the program `{program}`; an experiment needs its absolute path, so that always the same "
-            "file is run and its digest can be taken",
-            hint=f'write `command = ["/path/to/{PurePath(program).name}"]`',
-        )
-    if len(config.command) > 1:
-        raise PolicyViolation(
-            f"`command` has arguments ({' '.join(config.command[1:])}), and what they name is in no digest",
-            hint=wrapper,
-        )
-    if config.cwd is not None:
-        raise PolicyViolation(
-            "`cwd` makes the agent start elsewhere than in the workspace",
-            hint="take `cwd` out and lay out the fixtures as the agent should find them",
-        )
-    if config.env:
-        raise PolicyViolation(
-            f"`env` sets {', '.join(sorted(config.env))}, which is in no digest",
-            hint=f"{wrapper}; pass credentials by the profile's `secrets`",
-        )
-    return config
-
-
-async def _identity(config: SubprocessConfig, context: IdentityContext) -> dict[str, Any]:
-    """The files that arguments name: the script of an interpreter is as good as a program."""
-    named = [part for part in config.command[1:] if PurePath(part).is_absolute() and Path(part).is_file()]
-    return {"arguments": {part: context.digest_file(Path(part)) for part in named}} if named else {}
-
-
-policy = ExperimentPolicy[SubprocessConfig](version="1", prepare=_prepare, identity=_identity)
+policy = ExperimentPolicy[SubprocessConfig](version="1", prepare=prepare, identity=identity)
