@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import quintain
+from attrs import evolve, frozen
 from quintain import (
     Answer,
     AssertionSpec,
@@ -24,7 +25,8 @@ from quintain import (
     Verdict,
 )
 from quintain.contracts.answerer import AnswererSpec
-from quintain.contracts.driver import Bound, Capability
+from quintain.contracts.driver import Bound, Capability, ExperimentPolicy, IdentityContext
+from quintain.errors import PolicyViolation
 from quintain.testing import (
     AnswererConformance,
     AssertionConformance,
@@ -37,8 +39,6 @@ pytestmark = pytest.mark.anyio
 
 
 def suite_of(agent: Any, **more: Any) -> DriverConformance:
-    from attrs import evolve
-
     class Suite(DriverConformance):
         def completing(self) -> Bound[Any]:
             return evolve(quintain.driver_of(agent, name="agent"), **more)()
@@ -86,6 +86,87 @@ async def test_a_driver_that_claims_usage_and_reports_none_is_caught(tmp_path: P
     claims = suite_of(fine, runtime=lambda config: Runtime(capabilities=frozenset({Capability.USAGE})))
     with pytest.raises(AssertionError):
         await claims.test_declared_usage_is_reported(tmp_path)
+
+
+def says(sources: Any) -> DriverConformance:
+    """A driver whose identity is what a function makes of the context."""
+
+    async def identity(config: Any, context: IdentityContext) -> Any:
+        return sources(context)
+
+    return suite_of(fine, experiment=ExperimentPolicy("1", lambda config: config, identity))
+
+
+async def test_an_identity_that_is_as_it_should_be_passes(tmp_path: Path) -> None:
+    good = says(lambda context: {"rules": "sha256:00", "skills": None})
+    await good.test_identity_is_stable_and_holds_no_secret(tmp_path)
+    await good.test_identity_does_not_depend_on_where_the_home_is(tmp_path)
+    good.test_what_an_experiment_binds_stays_bound()
+
+
+@pytest.mark.parametrize(
+    ("sources", "words"),
+    [
+        (lambda context, ids=iter(range(9)): {"n": next(ids)}, "another each time"),
+        (lambda context: {"home": str(context.home)}, "home directory"),
+        (lambda context: {"config": 1}, "the core says"),
+    ],
+)
+async def test_an_identity_that_says_too_much_is_caught(tmp_path: Path, sources: Any, words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        await says(sources).test_identity_is_stable_and_holds_no_secret(tmp_path)
+
+
+async def test_an_identity_that_holds_a_secret_is_caught(tmp_path: Path) -> None:
+    async def identity(config: Any, context: IdentityContext) -> Any:
+        return dict(context.environment)
+
+    leaks = suite_of(
+        fine,
+        runtime=lambda config: Runtime(host_environment=("KEY",)),
+        experiment=ExperimentPolicy("1", lambda config: config, identity),
+    )
+    with pytest.raises(AssertionError):
+        await leaks.test_identity_is_stable_and_holds_no_secret(tmp_path)
+
+
+async def test_an_identity_that_is_no_plain_data_is_caught(tmp_path: Path) -> None:
+    with pytest.raises(quintain.QuintainError, match="no plain data"):
+        await says(lambda context: {"home": context.home}).test_identity_is_stable_and_holds_no_secret(tmp_path)
+
+
+async def test_an_identity_that_depends_on_where_the_home_is_is_caught(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        await says(lambda context: {"home": context.home.name}).test_identity_does_not_depend_on_where_the_home_is(
+            tmp_path
+        )
+
+
+def prepares(prepare: Any) -> DriverConformance:
+    @frozen
+    class Config:
+        number: int = 0
+
+    made = DriverSpec("agent", quintain.driver_of(fine).open, Config, experiment=ExperimentPolicy("1", prepare))
+
+    class Suite(DriverConformance):
+        def completing(self) -> Bound[Any]:
+            return made()
+
+    return Suite()
+
+
+def test_what_changes_more_each_time_it_is_prepared_is_caught() -> None:
+    with pytest.raises(AssertionError, match="twice"):
+        prepares(lambda config: evolve(config, number=config.number + 1)).test_what_an_experiment_binds_stays_bound()
+
+
+def test_a_refusal_without_advice_is_caught() -> None:
+    def refuse(config: Any) -> Any:
+        raise PolicyViolation("no")
+
+    with pytest.raises(AssertionError, match="what to write instead"):
+        prepares(refuse).test_what_an_experiment_binds_stays_bound()
 
 
 async def test_an_assertion_that_changes_its_mind_is_caught() -> None:

@@ -6,8 +6,9 @@ and says what belongs to a profile, a case and a grader; `Conditions.seal` watch
 
 from quintain.conditions._bind import bound
 from quintain.conditions._conditions import Conditions, conditions_of
+from quintain.conditions._driver import RESERVED
 from quintain.conditions._parts import TemplateLike
 from quintain.conditions._salt import project_salt
 from quintain.conditions._watch import Watch
 
-__all__ = ["Conditions", "TemplateLike", "Watch", "bound", "conditions_of", "project_salt"]
+__all__ = ["RESERVED", "Conditions", "TemplateLike", "Watch", "bound", "conditions_of", "project_salt"]

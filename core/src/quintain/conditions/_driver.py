@@ -18,7 +18,7 @@ from quintain.identity.tree import normal
 from quintain.model.codec import to_plain
 from quintain.plugins import Plugins
 
-TAKEN = frozenset({"distribution", "version", "policy", "unbound", "config", "programs", "variables", "model"})
+RESERVED = frozenset({"distribution", "version", "policy", "unbound", "config", "programs", "variables", "model"})
 """What the core says of a driver; the driver's own sources stand beside it under other names."""
 
 
@@ -84,7 +84,7 @@ async def see_driver(template: TemplateLike, name: str, look: Look) -> Seen:
         raise QuintainError(f"the driver's identity is no plain data: {error}", where=name) from error
     except QuintainError as error:
         sources = _unknown(name, str(error), look, warnings)
-    _refuse_taken(name, sources)
+    _refuse_reserved(name, sources)
     names, watched = recorder.named(name, sources)
     whole = {str(path): f"{{{source}}}" for path, source in names.items()}
     programs: dict[str, Program] = {}
@@ -116,8 +116,8 @@ async def see_driver(template: TemplateLike, name: str, look: Look) -> Seen:
     return Seen(part, watched, programs, warnings)
 
 
-def _refuse_taken(name: str, sources: Part) -> None:
-    taken = sorted(TAKEN & sources.keys())
+def _refuse_reserved(name: str, sources: Part) -> None:
+    taken = sorted(RESERVED & sources.keys())
     if taken:
         raise QuintainError(
             f"the driver's identity has the names {', '.join(taken)}, under which Quintain says something else",

@@ -13,8 +13,10 @@ import pytest
 from attrs import evolve
 
 from quintain.api import run
+from quintain.conditions import RESERVED
 from quintain.contracts.driver import Bound, Capability, IdentityContext
-from quintain.errors import RecordError
+from quintain.errors import PolicyViolation, RecordError
+from quintain.identity.tree import normal
 from quintain.model.case import Case
 from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.model.events import (
@@ -178,20 +180,45 @@ class DriverConformance(OnBothLoops):
         unshown = {capability for capability, scenario in shown.items() if scenario is None and capability in claimed}
         assert not unshown, f"claimed without a scenario that shows it: {sorted(unshown)}"
 
-    async def test_identity_is_stable_and_holds_no_secret(self, tmp_path: Path, monkeypatch: Any) -> None:
+    async def test_identity_is_stable_and_holds_no_secret(self, tmp_path: Path) -> None:
         bound = self.completing()
         policy = bound.spec.experiment
         secret = "s3cr3t-canary-of-the-kit"
         names = bound.spec.runtime(bound.config).host_environment
-        context = IdentityContext(
-            home=tmp_path,
-            environment=dict.fromkeys(names, secret),
-            digest_file=lambda path: f"file:{path.name}",
-            digest_tree=lambda path: f"tree:{path.name}",
-        )
-        first = dumps(await policy.identity(bound.config, context))
-        assert first == dumps(await policy.identity(bound.config, context))
+        context = _identity_context(tmp_path, {"PATH": os.environ.get("PATH", ""), **dict.fromkeys(names, secret)})
+        sources = normal(await policy.identity(bound.config, context))
+        first = dumps(sources)
+        assert first == dumps(normal(await policy.identity(bound.config, context))), "it is another each time"
         assert secret not in first
+        for home in (tmp_path, Path.home()):
+            assert str(home) not in first or home == Path("/"), (
+                "where a home directory lies is nothing that results depend on"
+            )
+        assert not RESERVED & sources.keys(), f"the core says {sorted(RESERVED & sources.keys())}; call it otherwise"
+
+    async def test_identity_does_not_depend_on_where_the_home_is(self, tmp_path: Path) -> None:
+        bound = self.completing()
+        found = []
+        for name in ("one", "other"):
+            home = tmp_path / name
+            home.mkdir()
+            context = _identity_context(home, {"PATH": os.environ.get("PATH", ""), "HOME": str(home)})
+            found.append(normal(await bound.spec.experiment.identity(bound.config, context)))
+        assert found[0] == found[1]
+
+    def test_what_an_experiment_binds_stays_bound(self) -> None:
+        bound = self.completing()
+        policy = bound.spec.experiment
+        assert policy.version, "the policy has no version"
+        try:
+            prepared = policy.prepare(bound.config)
+        except PolicyViolation as refused:
+            assert refused.message
+            assert refused.hint, "a refusal says what to write instead"
+            return
+        assert isinstance(prepared, bound.spec.config)
+        assert policy.prepare(prepared) == prepared, "preparing twice changes more"
+        assert from_plain(json.loads(dumps(to_plain(prepared))), bound.spec.config) == prepared
 
     # what the scenarios show
 
@@ -278,6 +305,15 @@ class DriverConformance(OnBothLoops):
             return report, list(run_store.trace(report.trial, report.last.number))
         finally:
             run_store.close()
+
+
+def _identity_context(home: Path, environment: dict[str, str]) -> IdentityContext:
+    return IdentityContext(
+        home=home,
+        environment=environment,
+        digest_file=lambda path: f"file:{path.name}:{path.stat().st_size}",
+        digest_tree=lambda path: f"tree:{path.name}:{len(list(path.iterdir()))}",
+    )
 
 
 ANSWER = "forty-two"
