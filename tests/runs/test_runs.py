@@ -279,7 +279,7 @@ async def test_a_run_is_found_by_the_names_people_type(tmp_path: Path) -> None:
 
 async def test_a_finished_run_is_one_plain_file_that_a_read_only_place_can_hold(tmp_path: Path) -> None:
     result = await run([case("a")], tmp_path)
-    assert sorted(path.name for path in result.directory.iterdir()) == ["run.db", "trials"]
+    assert sorted(path.name for path in result.directory.iterdir()) == ["identity.lock", "run.db", "trials"]
     raw = (result.directory / "run.db").read_bytes()
     assert raw[18:20] == b"\x01\x01", "it is still in WAL mode"
 

@@ -29,7 +29,7 @@ from quintain.conditions._watch import Watch, fixture_trees
 from quintain.identity.cache import DigestCache
 from quintain.identity.canonical import digest
 from quintain.identity.seal import TreeSeal
-from quintain.identity.tree import Sources, normal, root_digest
+from quintain.identity.tree import Sources, rooted
 from quintain.model.codec import to_plain
 from quintain.plugins import Plugins
 from quintain.trial.prepare import Places
@@ -157,14 +157,16 @@ async def conditions_of(
                 part["driver"] = await driver(template, f"cases.{order.case.id}.driver")
             if order.case.answerer is not None:
                 part["answerer"] = _answerer(template, plugins, anchors)
-    tree = normal({"core": core_part(), "platform": platform_part(), "profiles": profiles, "cases": cases})
+    tree, digest_of_all = rooted(
+        {"core": core_part(), "platform": platform_part(), "profiles": profiles, "cases": cases}
+    )
 
     async def again() -> Conditions:
         return await conditions_of(templates, plugins, host, cache, salt, root=root, experiment=False)
 
     return Conditions(
         tree,
-        root_digest(tree),
+        digest_of_all,
         tuple(dict.fromkeys(warning for one in found for warning in one.warnings)),
         tuple(templates),
         tuple(watched for one in found for watched in one.watched),

@@ -18,7 +18,9 @@ from quintain.identity.tree import normal
 from quintain.model.codec import to_plain
 from quintain.plugins import Plugins
 
-RESERVED = frozenset({"distribution", "version", "policy", "unbound", "config", "programs", "variables", "model"})
+RESERVED = frozenset(
+    {"distribution", "version", "policy", "unbound", "config", "programs", "variables", "model", "unknown"}
+)
 """What the core says of a driver; the driver's own sources stand beside it under other names."""
 
 
@@ -76,15 +78,7 @@ async def see_driver(template: TemplateLike, name: str, look: Look) -> Seen:
     home = Path(look.host.get("HOME") or Path.home())
     context = IdentityContext(home, look.host, recorder.file, recorder.tree)
     warnings: list[str] = []
-    try:
-        sources = normal(await driver.experiment.identity(config, context))
-    except OSError as error:
-        sources = _unknown(name, f"{error.filename} can't be read: {error.strerror}", look, warnings)
-    except RecordError as error:
-        raise QuintainError(f"the driver's identity is no plain data: {error}", where=name) from error
-    except QuintainError as error:
-        sources = _unknown(name, str(error), look, warnings)
-    _refuse_reserved(name, sources)
+    sources = await _said(template, context, name, look, warnings)
     names, watched = recorder.named(name, sources)
     whole = {str(path): f"{{{source}}}" for path, source in names.items()}
     programs: dict[str, Program] = {}
@@ -116,12 +110,29 @@ async def see_driver(template: TemplateLike, name: str, look: Look) -> Seen:
     return Seen(part, watched, programs, warnings)
 
 
-def _refuse_reserved(name: str, sources: Part) -> None:
+async def _said(template: TemplateLike, context: IdentityContext, name: str, look: Look, warnings: list[str]) -> Part:
+    """What the driver says that its agent reads."""
+    prepared = template.prepared
+    try:
+        sources = normal(await prepared.driver.experiment.identity(prepared.driver_config, context))
+        _refuse_reserved(sources)
+        return sources
+    except OSError as error:
+        problem = f"{error.filename} can't be read: {error.strerror}"
+    except RecordError as error:
+        problem = f"the driver's identity is no plain data: {error}"
+    except QuintainError as error:
+        problem = str(error)
+    except Exception as error:  # noqa: BLE001  # a plugin may raise anything, and a run goes on without its words
+        problem = f"the driver's identity failed: {type(error).__name__}: {error}"
+    return _unknown(name, problem, look, warnings)
+
+
+def _refuse_reserved(sources: Part) -> None:
     taken = sorted(RESERVED & sources.keys())
     if taken:
         raise QuintainError(
             f"the driver's identity has the names {', '.join(taken)}, under which Quintain says something else",
-            where=name,
             hint="its authors can call them otherwise",
         )
 

@@ -12,6 +12,7 @@ from quintain.conditions._places import Anchors
 from quintain.conditions._salt import salted
 from quintain.identity.canonical import digest, digest_bytes
 from quintain.model.codec import to_plain
+from quintain.model.limits import NO_OVERRIDES, LimitOverrides, Limits
 from quintain.model.plain import Json, PluginUse
 from quintain.model.trial import Isolation, TrialOrder
 from quintain.plugins import Plugins
@@ -83,14 +84,19 @@ def isolation_part(isolation: Isolation, host: Mapping[str, str], salt: bytes) -
 def limits_part(templates: Iterable[TemplateLike]) -> Part:
     """The limits of a profile: of each, what holds where a case doesn't state it."""
     found: Part = {}
-    for template in templates:
-        own = _own_limits(template.order)
-        limits = asdict(template.order.limits)
-        found |= {name: value for name, value in limits.items() if name not in own}
+    seen: set[tuple[Limits, LimitOverrides]] = set()
+    for order in (template.order for template in templates):
+        if (order.limits, order.case.limits) not in seen:
+            seen.add((order.limits, order.case.limits))
+            own = _own_limits(order)
+            found |= {name: value for name, value in asdict(order.limits).items() if name not in own}
     return found
 
 
 def _own_limits(order: TrialOrder) -> set[str]:
+    """Names of the limits that a case states itself."""
+    if order.case.limits is NO_OVERRIDES:
+        return set()
     names = {name for name, value in asdict(order.case.limits).items() if value is not None}
     return {"total_s" if name == "timeout_s" else name for name in names}
 
@@ -99,13 +105,12 @@ def case_part(template: TemplateLike, plugins: Plugins, anchors: Anchors) -> Par
     """A case, but for a driver or an answerer of its own."""
     order = template.order
     case, own = order.case, _own_limits(order)
-    limits = asdict(order.limits)
     return {
         "prompt": _text(case.prompt),
         "persona": _text(case.persona) if case.persona is not None else None,
         "parameters": anchors.free(dict(case.parameters)),
         "fixtures": order.fixtures,
-        "limits": {name: limits[name] for name in sorted(own)},
+        "limits": {name: getattr(order.limits, name) for name in own},
         "grader": _grader_part(template, plugins, anchors),
     }
 

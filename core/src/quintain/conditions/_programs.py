@@ -14,7 +14,7 @@ from quintain.contracts.driver import Executable
 from quintain.errors import LaunchError, QuintainError
 from quintain.identity.cache import DigestCache
 
-PROBE_S = 30.0
+PROBE_S = 10.0
 """Enough for a program that starts on a busy machine; one that takes longer is not known."""
 PROBE_BYTES = 64 * 1024
 _LONGEST = 200

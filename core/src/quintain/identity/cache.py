@@ -51,6 +51,11 @@ class DigestCache:
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[FileKey, str]] = {}
 
+    @property
+    def files(self) -> int:
+        """How many files it knows."""
+        return len(self._known)
+
     def find(self, seen: os.stat_result) -> str | None:
         """The digest of a file that has not changed since it was read, or None."""
         known = self._known.get((seen.st_dev, seen.st_ino))

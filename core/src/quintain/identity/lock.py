@@ -18,7 +18,7 @@ from attrs import frozen
 
 from quintain.errors import RecordError, StoreError
 from quintain.identity.canonical import ALGORITHM
-from quintain.identity.tree import Sources, normal, root_digest
+from quintain.identity.tree import HALF, Sources, root_digest, rooted
 from quintain.model.plain import Json
 
 LOCK = "identity.lock"
@@ -50,7 +50,7 @@ def write_lock(path: Path, tree: Sources) -> Lock:
         RecordError: it is no plain data.
         StoreError: it can't be written.
     """
-    lock = Lock(normal(tree), root_digest(tree))
+    lock = Lock(*rooted(tree))
     text = lock_text(lock)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -116,7 +116,7 @@ def _is_toml(value: Json) -> bool:
     if isinstance(value, list):
         return all(map(_is_toml, value))
     if isinstance(value, str):
-        return not any("\ud800" <= letter <= "\udfff" for letter in value)
+        return not HALF.search(value)
     return isinstance(value, bool | int | float)
 
 

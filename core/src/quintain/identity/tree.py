@@ -6,6 +6,7 @@ anything else, so that a source that was never given and one that is empty by de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -20,6 +21,9 @@ Sources = Mapping[str, Json]
 
 Path = tuple[str, ...]
 DifferenceKind = Literal["added", "removed", "changed"]
+
+HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character, which is how a byte that is no text travels in a string."""
 
 _SHORT = 12
 """Digits of a digest that people are shown."""
@@ -69,7 +73,7 @@ def _normal(tree: Sources, path: Path) -> dict[str, Json]:
     for name, value in tree.items():
         if not isinstance(name, str):
             raise RecordError(f"the name {name!r} is no text", path=path)
-        if any("\ud800" <= letter <= "\udfff" for letter in name):
+        if HALF.search(name):
             raise RecordError(f"the name {name!r} is no text", path=path, hint="`safe_name` makes one of any file name")
         if isinstance(value, Mapping):
             value = _normal(value, (*path, name)) or None
@@ -89,7 +93,13 @@ def _listed(value: Any) -> Any:
 
 def root_digest(tree: Sources) -> str:
     """Digest of a whole tree, with the name of the algorithm before it. Raises what `normal` raises."""
-    return digest(normal(tree))
+    return digest(_normal(tree, ()))
+
+
+def rooted(tree: Sources) -> tuple[dict[str, Json], str]:
+    """The normal form of a tree and its root. Raises what `normal` raises."""
+    found = _normal(tree, ())
+    return found, digest(found)
 
 
 def leaves(tree: Sources) -> dict[Path, Json]:

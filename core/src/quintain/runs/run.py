@@ -26,6 +26,7 @@ from quintain.plugins import Plugins
 from quintain.process import Keepers
 from quintain.runs.collector import patient_collector
 from quintain.runs.control import Control
+from quintain.runs.identity import record_identity
 from quintain.runs.plan import Plan
 from quintain.runs.sinks import Audience, open_sinks
 from quintain.runs.store import RunStore
@@ -122,8 +123,18 @@ async def run_plan(
     store.add_templates(template.order for template in plan.templates)
     context = SinkContext(directory, settings.project, settings.output)
     try:
+        nameless = await record_identity(
+            plan.templates,
+            plugins,
+            settings.host,
+            store=settings.store,
+            directory=directory,
+            root=settings.project,
+        )
         async with open_sinks(settings.sinks, settings.own_sinks, plugins, context) as audience:
             running = _Running(plan, plugins, settings, control, store, audience, on_report)
+            if nameless is not None:
+                audience.warnings.append(nameless)
             await audience.run_began(info)
             with patient_collector():
                 summary = await running.through(info)
