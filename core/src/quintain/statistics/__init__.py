@@ -20,7 +20,7 @@ from quintain.statistics._anytime import (
 )
 from quintain.statistics._attempts import pass_at_k, pass_hat_k
 from quintain.statistics._betting import betting, betting_paired, betting_sequence, hoeffding
-from quintain.statistics._clusters import cluster_means, clustered
+from quintain.statistics._clusters import Kind, cluster_means, clustered
 from quintain.statistics._counts import holm, mcnemar, simultaneous_level
 from quintain.statistics._distributions import beta_cdf, beta_quantile, student_cdf, student_quantile
 from quintain.statistics._means import bca_bootstrap, log_ratio, t_interval
@@ -36,6 +36,7 @@ from quintain.statistics._sign_flip import paired_interval, sign_flip
 
 __all__ = [
     "EProcess",
+    "Kind",
     "SequentialDecision",
     "bca_bootstrap",
     "best_reachable_lower_bound",

@@ -101,8 +101,8 @@ def krippendorff_alpha(
     units = _units(ratings)
     n = len(units)
     words: tuple[str, ...] = ("cases are independent draws of one population",)
-    tables = [_table(unit, scale) for unit in units]
-    estimate = _agreement(tables, scale)
+    parts = _parts(units, scale)
+    estimate = _agreement(parts, scale)
     bounds: tuple[float | None, float | None] = (None, None)
     if estimate is None:
         words = (*words, _UNDEFINED if n else NOTHING)
@@ -112,14 +112,11 @@ def krippendorff_alpha(
         words = (*words, "agreement is perfect, so its error can't be estimated")
     else:
         random = Random(seed)
-        drawn = (_agreement(random.choices(tables, k=n), scale) for _ in range(resamples))
+        drawn = (_agreement(random.choices(parts, k=n), scale) for _ in range(resamples))
         draws = sorted(1.0 if draw is None else draw for draw in drawn)
         skip = int(tail * len(draws))
         bounds = opened(min(estimate, draws[skip]), max(estimate, draws[-1 - skip]), side)
     return Interval(estimate, *bounds, "krippendorff alpha", level, n, len(ratings), side, words, seed)
-
-
-_Table = tuple[float, Counter[float]]
 
 
 def _units(ratings: Sequence[Sequence[float | None]]) -> list[list[float]]:
@@ -133,29 +130,37 @@ def _units(ratings: Sequence[Sequence[float | None]]) -> list[list[float]]:
     return units
 
 
-def _table(unit: Sequence[float], scale: Scale) -> _Table:
-    """The disagreement within one case, and how often each rating was given."""
-    counts = Counter(unit)
-    return _disagreement(counts, scale) / (len(unit) - 1), counts
+def _parts(units: Sequence[Sequence[float]], scale: Scale) -> list[tuple[float, ...]]:
+    """Of each case: the disagreement within it, then what it adds to the sums that disagreement overall needs."""
+    center = math.fsum(value for unit in units for value in unit) / max(1, sum(map(len, units)))
+    labels = sorted({value for unit in units for value in unit})
+    parts = []
+    for unit in units:
+        sums: tuple[float, ...]
+        if scale == "nominal":
+            sums = tuple(float(unit.count(label)) for label in labels)
+        else:
+            shifted = [value - center for value in unit]
+            sums = (float(len(unit)), math.fsum(shifted), math.fsum(value * value for value in shifted))
+        parts.append((_disagreement(sums, scale) / (len(unit) - 1), *sums))
+    return parts
 
 
-def _disagreement(counts: Counter[float], scale: Scale) -> float:
+def _disagreement(sums: Sequence[float], scale: Scale) -> float:
     """Over all ordered pairs of ratings."""
-    total = sum(counts.values())
     if scale == "nominal":
-        return float(total * total - sum(count * count for count in counts.values()))
-    center = math.fsum(value * count for value, count in counts.items()) / total
-    return 2.0 * total * math.fsum(count * (value - center) ** 2 for value, count in counts.items())
+        return sum(sums) ** 2 - sum(count * count for count in sums)
+    count, total, squares = sums
+    return max(0.0, 2.0 * (count * squares - total * total))
 
 
-def _agreement(tables: Sequence[_Table], scale: Scale) -> float | None:
-    counts: Counter[float] = Counter()
-    for _, some in tables:
-        counts.update(some)
-    if len(counts) < 2:
+def _agreement(parts: Sequence[Sequence[float]], scale: Scale) -> float | None:
+    if not parts:
         return None
-    total = sum(counts.values())
-    return 1.0 - (total - 1) * math.fsum(within for within, _ in tables) / _disagreement(counts, scale)
+    within, *sums = map(sum, zip(*parts, strict=True))
+    ratings = sum(sums) if scale == "nominal" else sums[0]
+    overall = _disagreement(sums, scale)
+    return 1.0 - (ratings - 1.0) * within / overall if overall > 0.0 else None
 
 
 def sensitivity_specificity(

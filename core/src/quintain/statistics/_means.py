@@ -17,6 +17,7 @@ from quintain.statistics._sample import (
     ONE_VALUE,
     alpha_of,
     finite,
+    has_spread,
     mean,
     normal_cdf,
     normal_quantile,
@@ -50,7 +51,7 @@ def t_interval(values: Sequence[float], level: float = 0.95, side: Side = "two-s
     words = ("cases are independent", "the mean of so many cases is about normal")
     if n < 2:
         return unknown("t", level, sample, side, ONE_VALUE if n else NOTHING, words)
-    if min(sample) == max(sample):
+    if not has_spread(sample):
         return unknown("t", level, sample, side, NO_SPREAD, words)
     center = mean(sample)
     half = student_quantile(1.0 - alpha, n - 1) * math.sqrt(variance(sample) / n)
@@ -131,7 +132,7 @@ def bca_bootstrap(
     if resamples < 99:
         raise UsageError(f"{resamples} resamples are too few for any level; 9999 is usual")
     words = ("cases are independent draws of one population", "n is large enough for the bootstrap")
-    if min(sample) == max(sample):
+    if not has_spread(sample):
         return evolve(unknown("bca bootstrap", level, sample, side, NO_SPREAD, words), seed=seed)
     estimate = statistic(sample)
     draws = sorted(resampled(sample, resamples, seed, None if statistic is mean else statistic))

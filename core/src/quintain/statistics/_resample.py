@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from operator import add
 from random import Random
 
 _MOST_AS_BYTES = 256
@@ -25,18 +24,13 @@ def resampled(
 
 
 def _sums(sample: Sequence[float], resamples: int, random: Random) -> Iterator[float]:
-    """Sums of n draws each. An index is a byte, and two of them look up the sum of two values at once: 5 times faster."""
+    """Sums of n draws each. Bytes are indices: those that are too large are struck out, the others look up values."""
     n = len(sample)
-    padded = [*sample, *([0.0] * (_MOST_AS_BYTES - n))]
-    pairs = [add(first, second) for first in padded for second in padded]
-    two_of, one_of = pairs.__getitem__, padded.__getitem__
-    pool, place = b"", 0
-    even = n - n % 2
     unwanted = bytes(range(n, _MOST_AS_BYTES))
+    value_of = list(sample).__getitem__
+    pool, place = b"", 0
     for _ in range(resamples):
         while len(pool) - place < n:
-            pool = pool[place:] + random.randbytes(65536).translate(None, unwanted)
-            place = 0
-        total = sum(map(two_of, memoryview(pool)[place : place + even].cast("H")))
-        yield total + one_of(pool[place + even]) if n % 2 else total
+            pool, place = pool[place:] + random.randbytes(65536).translate(None, unwanted), 0
+        yield sum(map(value_of, pool[place : place + n]))
         place += n

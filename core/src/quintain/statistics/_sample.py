@@ -13,6 +13,7 @@ SIDES = ("two-sided", "greater", "less")
 NO_SPREAD = "all values are the same, so that their spread is not known and no bound can be given"
 ONE_VALUE = "one value alone says nothing about spread, so no bound can be given"
 NOTHING = "there is no value, so nothing is known"
+LARGEST = 1e100
 
 _NORMAL = NormalDist()
 
@@ -31,11 +32,11 @@ def finite(values: Sequence[float], what: str = "value") -> list[float]:
     """The values as floats.
 
     Raises:
-        SampleError: one of them is NaN or infinite; `position` says which.
+        SampleError: one of them is NaN, infinite or too large to be squared; `position` says which.
     """
     found = [float(value) for value in values]
     for position, value in enumerate(found):
-        if not math.isfinite(value):
+        if not abs(value) <= LARGEST:
             raise SampleError(
                 f"{what} at position {position} is {value}, which is no number to compute with",
                 position=position,
@@ -94,6 +95,11 @@ def unknown(
 def mean(values: Sequence[float]) -> float:
     """The arithmetic mean, summed without loss, and never outside of the values."""
     return min(max(math.fsum(values) / len(values), min(values)), max(values))
+
+
+def has_spread(values: Sequence[float]) -> bool:
+    """Whether the values differ by more than the rounding of arithmetic."""
+    return len(values) > 1 and max(values) - min(values) > max(1e-12 * max(map(abs, values)), 1e-100)
 
 
 def variance(values: Sequence[float], center: float | None = None) -> float:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import partial
 from operator import getitem
 from random import Random
+
+from attrs import evolve
 
 from quintain.errors import UsageError
 from quintain.model.interval import Interval, Side, TestResult
 from quintain.statistics._means import t_interval
-from quintain.statistics._sample import NO_SPREAD, NOTHING, alpha_of, finite, mean, opened
+from quintain.statistics._sample import NO_SPREAD, NOTHING, ONE_VALUE, alpha_of, finite, has_spread, mean, unknown
+from quintain.statistics._search import crossing
 
 MOST_ENUMERATED = 20
 FEWEST_FOR_T = 30
@@ -67,6 +71,8 @@ def _exact_share(sizes: Sequence[float], reach: float) -> float | None:
 
 def _whole(sizes: Sequence[float]) -> tuple[float, list[int]] | None:
     """The sizes as whole multiples of a unit, if there is one that keeps the count short."""
+    if max(sizes) > _MOST_BITS:
+        return None
     for parts in range(1, _LARGEST_PART + 1):
         if all(abs(size * parts - round(size * parts)) < 1e-9 for size in sizes):
             whole = [round(size * parts) for size in sizes]
@@ -157,32 +163,30 @@ def paired_interval(
     if n >= FEWEST_FOR_T:
         found = t_interval(sample, 1.0 - (1.0 - level) / comparisons, side)
         words = (*found.assumptions, *shared)
-        return Interval(found.estimate, found.low, found.high, "paired t", level, n, n, side, words, None, comparisons)
+        return evolve(found, method="paired t", level=level, assumptions=words, comparisons=comparisons)
     exact = n <= MOST_ENUMERATED
     method = f"sign-flip inverted {'exact' if exact else 'Monte Carlo'}"
     words = ("cases are independent", "differences are symmetric about their mean", *shared)
-    if not n or min(sample) == max(sample):
-        why = NO_SPREAD if n else NOTHING
-        center = mean(sample) if n else None
-        return Interval(center, None, None, method, level, n, n, side, (*words, why), None, comparisons)
-    bounds = _typical(sample, alpha) if exact else _drawn_typical(sample, alpha, seed)
-    low, high = opened(*bounds, side)
-    if (low is None and side != "less") or (high is None and side != "greater"):
+    if not has_spread(sample):
+        why = NO_SPREAD if n > 1 else ONE_VALUE if n else NOTHING
+        return evolve(unknown(method, level, sample, side, why, words), comparisons=comparisons)
+    lower = _typical if exact else partial(_drawn_typical, seed=seed)
+    low = None if side == "less" else lower(sample, alpha)
+    negated = None if side == "greater" else lower([-value for value in sample], alpha)
+    if (low is None and side != "less") or (negated is None and side != "greater"):
         words = (*words, "so few cases can't reach this level")
+    high = None if negated is None else -negated
     return Interval(mean(sample), low, high, method, level, n, n, side, words, None if exact else seed, comparisons)
 
 
-def _typical(sample: Sequence[float], alpha: float) -> tuple[float | None, float | None]:
-    """The bounds that leave out as many means of subsets as alpha allows."""
-    rank = math.floor(alpha * 2 ** len(sample) * (1.0 + 1e-12))
-    if rank < 1:
-        return None, None
-    upper = _ranked([-value for value in sample], rank)
-    return _ranked(sample, rank), -upper
+def _typical(sample: Sequence[float], alpha: float) -> float | None:
+    """The lower bound that leaves out as many means of subsets as alpha allows."""
+    rank = math.floor(alpha * (1 << len(sample)) * (1.0 + 1e-12))
+    return _ranked(sample, rank) if rank >= 1 else None
 
 
 def _ranked(sample: Sequence[float], rank: int) -> float:
-    """The mean of a subset that is the rank-th smallest of all; up to 1e-10 of the range below it."""
+    """The mean of a subset that is the rank-th smallest of all; up to a millionth of the range below it."""
     if len(sample) <= 12:
         sums = [(0.0, 0)]
         for value in sample:
@@ -190,18 +194,15 @@ def _ranked(sample: Sequence[float], rank: int) -> float:
         return sorted(total / size for total, size in sums if size)[rank - 1]
     middle = len(sample) // 2
     halves = _subsets(sample[:middle]), _subsets(sample[middle:])
-    low, high = min(sample), max(sample)
-    stop = 1e-10 * (high - low)
-    while high - low > stop:
-        mid = (low + high) / 2.0
-        left, right = (sorted(total - size * mid for total, size in half) for half in halves)
+
+    def short(mean_at_most: float) -> float:
+        left, right = (sorted(total - size * mean_at_most for total, size in half) for half in halves)
         # the empty subset is counted too, and is not one of the means
-        below = sum(bisect_right(right, -value) for value in left) - 1
-        if below >= rank:
-            high = mid
-        else:
-            low = mid
-    return low
+        found = sum(bisect_right(right, -value) for value in left) - 1
+        return math.log((rank - 0.5) / found) if found > 0 else math.log(2.0 * rank)
+
+    low, high = min(sample), max(sample)
+    return crossing(short, low, high, 1e-6 * (high - low))[0]
 
 
 def _subsets(values: Sequence[float]) -> list[tuple[float, int]]:
@@ -211,14 +212,15 @@ def _subsets(values: Sequence[float]) -> list[tuple[float, int]]:
     return found
 
 
-def _drawn_typical(sample: Sequence[float], alpha: float, seed: int) -> tuple[float | None, float | None]:
+def _drawn_typical(sample: Sequence[float], alpha: float, seed: int) -> float | None:
     """Likewise with 9999 random subsets; still exact in level, by Hartigan's theorem on random subsets."""
     random, n = Random(seed), len(sample)
+    parts = [[total for total, _ in _subsets(sample[at : at + 8])] for at in range(0, n, 8)]
     means: list[float] = []
     while len(means) < 9999:
         chosen = random.getrandbits(n)
         if chosen:
-            means.append(sum(value for i, value in enumerate(sample) if chosen >> i & 1) / chosen.bit_count())
-    means.sort()
+            total = sum(map(getitem, parts, chosen.to_bytes(len(parts), "little")))
+            means.append(total / chosen.bit_count())
     rank = math.floor(alpha * 10_000 * (1.0 + 1e-12))
-    return (means[rank - 1], means[-rank]) if rank >= 1 else (None, None)
+    return sorted(means)[rank - 1] if rank >= 1 else None
