@@ -7,8 +7,20 @@ and says what belongs to a profile, a case and a grader; `Conditions.seal` watch
 from quintain.conditions._bind import bound
 from quintain.conditions._conditions import Conditions, conditions_of
 from quintain.conditions._driver import RESERVED
+from quintain.conditions._names import Concern, concern_of, tree_differences
 from quintain.conditions._parts import TemplateLike
 from quintain.conditions._salt import project_salt
 from quintain.conditions._watch import Watch
 
-__all__ = ["RESERVED", "Conditions", "TemplateLike", "Watch", "bound", "conditions_of", "project_salt"]
+__all__ = [
+    "RESERVED",
+    "Concern",
+    "Conditions",
+    "TemplateLike",
+    "Watch",
+    "bound",
+    "concern_of",
+    "conditions_of",
+    "project_salt",
+    "tree_differences",
+]

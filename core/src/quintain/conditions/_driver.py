@@ -84,7 +84,7 @@ async def see_driver(template: TemplateLike, name: str, look: Look) -> Seen:
     programs: dict[str, Program] = {}
     parts: Part = {}
     for asked in runtime.executables:
-        title = _title(asked.name, programs)
+        title = _title(look.anchors.whole.get(asked.name, asked.name).strip("{}"), programs)
         program = programs[f"{name}.programs.{title}"] = await look.programs.look(asked)
         if program.problem is not None:
             _unknown(f"{name}.programs.{title}", program.problem, look, warnings, program.asked.install)

@@ -10,15 +10,16 @@ import anyio
 import anyio.to_thread
 from attrs import define, frozen
 
+from quintain.conditions._names import tree_differences
 from quintain.conditions._parts import TemplateLike
 from quintain.conditions._programs import Program, find_program
-from quintain.conditions._sources import WatchedFile, WatchedTree, meaning
+from quintain.conditions._sources import WatchedFile, WatchedTree
 from quintain.errors import LaunchError, QuintainError, WorkspaceError
 from quintain.identity.cache import DigestCache, FileKey, key_of
-from quintain.identity.files import differing, scan_tree
+from quintain.identity.files import scan_tree
 from quintain.identity.notices import Notices
 from quintain.identity.seal import TreeSeal
-from quintain.identity.tree import Difference, DifferenceKind, Sources, difference, safe_name
+from quintain.identity.tree import Difference, DifferenceKind, Sources, difference
 from quintain.model.tree import Tree
 
 FULL_PASS_S = 60.0
@@ -145,8 +146,7 @@ class Watch:
 
     async def _ask_again(self) -> None:
         self._appeared = False
-        for one in difference(self._tree, await self._again()):
-            self._found.setdefault(one.name, one)
+        self._note_all(difference(self._tree, await self._again()))
 
     def _looks_untouched(self) -> bool:
         if self._notices is None or not self._eventful or self._alarms != self._handled:
@@ -202,17 +202,17 @@ class Watch:
 
     def _look_at_tree(self, root: Path, name: str, seal: TreeSeal) -> None:
         try:
-            paths = seal.changed()
-            now = scan_tree(root, cache=self._cache, ignore=seal.ignore) if paths else seal.tree
+            if not seal.changed():
+                return
+            now = scan_tree(root, cache=self._cache, ignore=seal.ignore)
         except (WorkspaceError, OSError):
             self._note(name, seal.digest, None)
             return
-        self._note_paths(name, paths, seal.tree, now)
+        self._note_all(tree_differences(name, seal.tree, now))
 
-    def _note_paths(self, name: str, paths: Iterable[str], before: Tree, after: Tree) -> None:
-        for path in paths:
-            one, other = before.entries.get(path), after.entries.get(path)
-            self._note(f"{name}/{safe_name(path)}", meaning(one) if one else None, meaning(other) if other else None)
+    def _note_all(self, differences: Iterable[Difference]) -> None:
+        for one in differences:
+            self._found.setdefault(one.name, one)
 
     def _note(self, name: str, before: str | None, after: str | None) -> None:
         kind: DifferenceKind = "added" if before is None else "removed" if after is None else "changed"
@@ -227,7 +227,7 @@ class Watch:
             self._note(fixtures.name, "the directory", None)
             return
         self._seals[fixtures.root] = fixtures.name, seal
-        self._note_paths(fixtures.name, differing(fixtures.captured, seal.tree), fixtures.captured, seal.tree)
+        self._note_all(tree_differences(fixtures.name, fixtures.captured, seal.tree))
 
     def _digest(self, path: Path) -> str:
         try:

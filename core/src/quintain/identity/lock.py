@@ -1,6 +1,6 @@
 """`identity.lock`: an identity as a file that people can read and a comparison can trust.
 
-TOML, its keys sorted. What TOML can't hold (half of a character, None or a table inside a list) stands there as
+TOML, its keys sorted. What TOML can't hold (half of a character, None inside a list) stands there as
 `{ "$json" = "..." }`, so that reading gives exactly what was written.
 """
 
@@ -115,6 +115,8 @@ def _told(tree: Sources, path: tuple[str, ...]) -> dict[str, Json]:
 def _is_toml(value: Json) -> bool:
     if isinstance(value, list):
         return all(map(_is_toml, value))
+    if isinstance(value, dict):  # inside a list, where it is no table of sources
+        return all(name != _JSON and _is_toml(name) and _is_toml(inner) for name, inner in value.items())
     if isinstance(value, str):
         return not HALF.search(value)
     return isinstance(value, bool | int | float)

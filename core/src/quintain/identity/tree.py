@@ -49,10 +49,10 @@ class Difference:
 
     def __str__(self) -> str:
         if self.kind == "added":
-            return f"{self.name} was added ({_shown(self.after)})"
+            return f"{self.name} was added ({shown(self.after)})"
         if self.kind == "removed":
-            return f"{self.name} is gone ({_shown(self.before)} before)"
-        return f"{self.name} changed from {_shown(self.before)} to {_shown(self.after)}"
+            return f"{self.name} is gone ({shown(self.before)} before)"
+        return f"{self.name} changed from {shown(self.before)} to {shown(self.after)}"
 
 
 def normal(tree: Sources) -> dict[str, Json]:
@@ -155,7 +155,8 @@ def safe_name(name: str) -> str:
     return name.replace("\\", "\\\\").encode("utf-8", "backslashreplace").decode()
 
 
-def _shown(value: Json) -> str:
+def shown(value: Json) -> str:
+    """A digest or a value as people are shown it, in short."""
     if isinstance(value, str) and value.startswith(f"{ALGORITHM}:"):
         return value[: len(ALGORITHM) + 1 + _SHORT]
     text = canonical_json(value).decode()
