@@ -12,6 +12,7 @@ from quintain.statistics import (
     best_reachable_lower_bound,
     best_reachable_upper_bound,
     betting,
+    betting_paired,
     betting_sequence,
     cases_for_effect,
     clopper_pearson,
@@ -142,6 +143,16 @@ def test_the_hedged_betting_sequence_on_a_grid(values: list[int], low: float, hi
 def test_the_betting_interval_is_near_that_of_its_authors_program() -> None:
     # theirs bets in the order given and looks at every time, ours averages over orders and looks once
     assert bounds(betting([1, 1, 1, 0] * 25)) == about(0.617, 0.852, within=0.01)
+
+
+@pytest.mark.parametrize("n", [5, 10, 20])
+def test_the_betting_interval_where_all_pass_is_known_in_closed_form(n: int) -> None:
+    # three quarters of the capital are bet each time, until it is 40 times the stake; 20 times for one side
+    cases: tuple[tuple[Side, float], ...] = (("two-sided", 40.0), ("greater", 20.0))
+    for side, goal in cases:
+        found = betting([1] * n, side=side)
+        assert found.low == pytest.approx(0.75 / (goal ** (1 / n) - 0.25), abs=1e-8)
+    assert betting_paired([1] * n).low == pytest.approx(1.5 / (40.0 ** (1 / n) - 0.25) - 1.0, abs=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ def start(low: float = -1.0, high: float = 1.0) -> EProcess:
 
     Raises:
         UsageError: 0 is not inside the bounds.
+
+    Source: that of `e_process`.
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < 0.0 < high):
         raise UsageError(f"differences in [{low}, {high}] can't be tested against 0")
@@ -70,6 +72,8 @@ def observe(process: EProcess, difference: float) -> EProcess:
 
     Raises:
         SampleError: the difference is no number or out of bounds; `position` counts from 0.
+
+    Source: that of `e_process`.
     """
     if not process.low <= difference <= process.high:
         raise SampleError(

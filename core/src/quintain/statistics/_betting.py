@@ -118,6 +118,11 @@ def betting_paired(
     Args:
         differences: candidate minus baseline, one per case.
         comparisons: intervals that hold the level together, by Bonferroni's inequality.
+
+    Raises:
+        SampleError: a difference is no number or out of bounds.
+
+    Source: that of `betting`; Bonferroni by Dunn (1961).
     """
     alpha_of(level, side, comparisons)
     inner = 1.0 - (1.0 - level) / comparisons

@@ -56,6 +56,8 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
     Raises:
         UsageError: the probability is not in [0, 1].
+
+    Source: Press and others (2007), section 9.4, for the safeguarded steps.
     """
     if not 0.0 <= probability <= 1.0:
         raise UsageError(f"{probability} is no probability")
@@ -99,6 +101,8 @@ def student_quantile(probability: float, df: float) -> float:
 
     Raises:
         UsageError: the probability is not between 0 and 1, or the degrees of freedom are not positive.
+
+    Source: Abramowitz and Stegun (1964), 26.7.1, inverted through the beta distribution.
     """
     if not 0.0 < probability < 1.0:
         raise UsageError(f"{probability} is not between 0 and 1")

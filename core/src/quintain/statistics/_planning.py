@@ -52,7 +52,7 @@ def detectable_effect(
     Raises:
         UsageError: an argument is out of range.
 
-    Source: Miller (2024), section 5.
+    Source: Miller (2024), on power analysis.
     """
     if n < 1:
         raise UsageError(f"{n} cases can't find anything")
@@ -75,7 +75,7 @@ def cases_for_effect(
     Raises:
         UsageError: the effect is 0 or no number, or another argument is out of range.
 
-    Source: Miller (2024), section 5.
+    Source: Miller (2024), on power analysis.
     """
     if not 0.0 < abs(effect) < math.inf:
         raise UsageError(f"no number of cases finds an effect of {effect}")
