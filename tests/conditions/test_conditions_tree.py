@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, frozen
 from conditions.scenes import AgentConfig, Scene, write
 from quintain.conditions import bound
 from quintain.contracts.driver import DriverSpec, ExperimentPolicy
 from quintain.errors import PolicyViolation, QuintainError
-from quintain.functions import driver_of
+from quintain.functions import DENY, driver_of
 from quintain.identity.canonical import canonical_json
 from quintain.identity.tree import difference
 from quintain.model.case import Assertion
@@ -236,6 +236,32 @@ async def test_no_value_of_a_variable_is_in_an_identity(tmp_path: Path) -> None:
     text = canonical_json(dict((await scene.conditions()).tree)).decode()
     for value in ("s3cr3t-token", "s3cr3t-key", "north", "quick"):
         assert value not in text
+
+
+async def test_no_secret_that_stands_in_a_configuration_is_in_an_identity(tmp_path: Path) -> None:
+    @frozen
+    class Loud:
+        env: dict[str, str]
+        args: tuple[str, ...]
+
+    scene = Scene(tmp_path)
+    scene.agent = DriverSpec("agent", scene.agent.open, Loud)
+    config = {"env": {"PASSWORD": "s3cr3t-password"}, "args": ["--token=s3cr3t-token"]}
+    scene.profile = evolve(scene.profile, driver=Plug("agent", config))
+    scene.answerer = DENY
+    scene.profile = evolve(scene.profile, answerer=Plug("deny", {"reason": "s3cr3t-token is all I say"}))
+    tree = (await scene.conditions()).tree
+    assert "s3cr3t" not in canonical_json(dict(tree)).decode()
+    found = tree["profiles"]["fast"]["driver"]["agent"]["config"]
+    assert found["args"] == ["--token=[redacted:TOKEN]"]
+    assert found["env"]["PASSWORD"].startswith("hmac-sha256:")
+    scene.host["TOKEN"] = "s3cr3t-token-of-tomorrow"
+    scene.profile = evolve(
+        scene.profile,
+        driver=Plug("agent", {**config, "args": ["--token=s3cr3t-token-of-tomorrow"]}),
+        answerer=Plug("deny", {"reason": "s3cr3t-token-of-tomorrow is all I say"}),
+    )
+    assert difference(tree, (await scene.conditions()).tree) == ()
 
 
 async def test_values_of_variables_mean_nothing_under_another_salt(tmp_path: Path) -> None:

@@ -47,11 +47,6 @@ async def test_nothing_secret_is_in_it(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "salt").stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_store_has_no_salt_while_nothing_is_hashed_with_it(tmp_path: Path) -> None:
-    await _run(tmp_path)
-    assert not (tmp_path / "salt").exists()
-
-
 async def test_a_program_that_is_not_there_is_no_reason_not_to_run(tmp_path: Path) -> None:
     driver = evolve(DRIVER, runtime=lambda config: Runtime(executables=(Executable("/nothing/of/the/kind"),)))
     result = await _run(tmp_path, driver=driver)

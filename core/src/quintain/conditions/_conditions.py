@@ -32,6 +32,7 @@ from quintain.identity.seal import TreeSeal
 from quintain.identity.tree import Sources, rooted
 from quintain.model.codec import to_plain
 from quintain.plugins import Plugins
+from quintain.trial.environment import secrets_of
 from quintain.trial.prepare import Places
 
 
@@ -133,7 +134,7 @@ async def conditions_of(
     templates = bound(templates, places) if experiment else templates
     strict = experiment if strict is None else strict
     anchors = Anchors.of(root)
-    look = Look(plugins, host, cache, Programs(host, cache), anchors, strict)
+    look = Look(plugins, host, cache, Programs(host, cache), anchors, salt, strict)
     found: list[Seen] = []
 
     async def driver(template: TemplateLike, name: str) -> Part:
@@ -150,13 +151,14 @@ async def conditions_of(
         if order.case.driver is None and "driver" not in own:
             own["driver"] = await driver(template, f"profiles.{order.profile}.driver")
         if order.case.answerer is None and "answerer" not in own:
-            own["answerer"] = _answerer(template, plugins, anchors)
+            own["answerer"] = _answerer(template, plugins, _hiding(anchors, template, host))
         if order.case.id not in cases:
-            part = cases[order.case.id] = case_part(template, plugins, anchors)
+            hiding = _hiding(anchors, template, host)
+            part = cases[order.case.id] = case_part(template, plugins, hiding)
             if order.case.driver is not None:
                 part["driver"] = await driver(template, f"cases.{order.case.id}.driver")
             if order.case.answerer is not None:
-                part["answerer"] = _answerer(template, plugins, anchors)
+                part["answerer"] = _answerer(template, plugins, hiding)
     tree, digest_of_all = rooted(
         {"core": core_part(), "platform": platform_part(), "profiles": profiles, "cases": cases}
     )
@@ -175,6 +177,10 @@ async def conditions_of(
         cache,
         again,
     )
+
+
+def _hiding(anchors: Anchors, template: TemplateLike, host: Mapping[str, str]) -> Anchors:
+    return anchors.hiding(secrets_of(template.order.isolation, template.prepared.runtime.host_environment, host))
 
 
 def _profile(template: TemplateLike, templates: Sequence[TemplateLike], host: Mapping[str, str], salt: bytes) -> Part:

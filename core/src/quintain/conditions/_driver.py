@@ -10,6 +10,7 @@ from attrs import field, frozen
 from quintain.conditions._parts import Part, TemplateLike, plugin_part
 from quintain.conditions._places import Anchors
 from quintain.conditions._programs import Program, Programs
+from quintain.conditions._salt import salted
 from quintain.conditions._sources import Recorder, WatchedFile, WatchedTree
 from quintain.contracts.driver import ExperimentPolicy, IdentityContext
 from quintain.errors import QuintainError, RecordError
@@ -17,11 +18,16 @@ from quintain.identity.cache import DigestCache
 from quintain.identity.tree import normal
 from quintain.model.codec import to_plain
 from quintain.plugins import Plugins
+from quintain.trial.environment import secrets_of
 
 RESERVED = frozenset(
     {"distribution", "version", "policy", "unbound", "config", "programs", "variables", "model", "unknown"}
 )
 """What the core says of a driver; the driver's own sources stand beside it under other names."""
+
+
+VARIABLES = ("env", "environment")
+"""Tables of a driver's configuration that set variables, whose values may be secret."""
 
 
 @frozen
@@ -34,6 +40,7 @@ class Look:
         cache: digests that are known already.
         programs: looks at programs.
         anchors: names for places.
+        salt: the project's.
         strict: whether what can't be known is an error.
     """
 
@@ -42,6 +49,7 @@ class Look:
     cache: DigestCache
     programs: Programs
     anchors: Anchors
+    salt: bytes
     strict: bool
 
 
@@ -97,17 +105,29 @@ async def see_driver(template: TemplateLike, name: str, look: Look) -> Seen:
             f"{name}: the driver `{driver.name}` declares nothing about experiments, so what its agent reads is unknown"
         )
     use = look.plugins.use("driver", template.order.driver.name)
+    hidden = secrets_of(template.order.isolation, runtime.host_environment, look.host)
+    anchors = look.anchors.hiding(hidden).also(whole)
     part: Part = {
         **plugin_part(use),
         "policy": driver.experiment.version,
         "unbound": True if unbound else None,
-        "config": look.anchors.also(whole).free(to_plain(config)),
+        "config": _variables_salted(anchors.free(to_plain(config)), look.salt),
         "programs": parts,
         "variables": dict.fromkeys(runtime.host_environment, "by name"),
         "model": runtime.model,
-        **recorder.listed(sources),
+        **anchors.free(recorder.listed(sources)),
     }
     return Seen(part, watched, programs, warnings)
+
+
+def _variables_salted(config: Part, salt: bytes) -> Part:
+    """A configuration with digests in the place of the values of variables that it sets."""
+    return {
+        key: {name: salted(salt, name, str(inner)) for name, inner in value.items()}
+        if key in VARIABLES and isinstance(value, Mapping)
+        else value
+        for key, value in config.items()
+    }
 
 
 async def _said(template: TemplateLike, context: IdentityContext, name: str, look: Look, warnings: list[str]) -> Part:

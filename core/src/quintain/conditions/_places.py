@@ -1,4 +1,4 @@
-"""Where things lie is nobody's business: paths in configurations give way to names before anything is compared."""
+"""Where things lie, and what is secret, is nobody's business: both give way to names before anything is compared."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from quintain.model.plain import Json
+from quintain.redaction import SHORTEST, Redactor
 
 _BEFORE = r"(?<![\w./-])"
 _AFTER = r"(?=[/:;,\s\"']|$)"
@@ -22,10 +23,12 @@ class Anchors:
     Attributes:
         whole: names for texts that are nothing but a path.
         begin: names for directories, wherever a path in a text begins with one.
+        redactor: takes out secrets.
     """
 
     whole: Mapping[str, str]
     begin: Mapping[str, str]
+    redactor: Redactor = field(factory=Redactor)
 
     @classmethod
     def of(cls, root: Path | None) -> Anchors:
@@ -34,10 +37,14 @@ class Anchors:
 
     def also(self, whole: Mapping[str, str]) -> Anchors:
         """These and more names for whole texts."""
-        return Anchors({**self.whole, **whole}, self.begin)
+        return evolve(self, whole={**self.whole, **whole})
+
+    def hiding(self, secrets: Mapping[str, str]) -> Anchors:
+        """These, and names for secrets that are long enough to be told from ordinary text."""
+        return evolve(self, redactor=Redactor.of({n: v for n, v in secrets.items() if len(v.strip()) >= SHORTEST}))
 
     def free(self, data: Json) -> Json:
-        """Plain data with names in the place of paths."""
+        """Plain data with names in the place of paths and secrets."""
         if isinstance(data, str):
             return self.text(data)
         if isinstance(data, Mapping):
@@ -50,6 +57,7 @@ class Anchors:
         """One text, likewise."""
         if text in self.whole:
             return self.whole[text]
+        text = self.redactor.text(text)
         for path in sorted(self.begin, key=len, reverse=True):
             if path in text:
                 text = re.sub(_BEFORE + re.escape(path) + _AFTER, self.begin[path], text)

@@ -42,9 +42,7 @@ async def record_identity(
     Raises:
         StoreError: the disk takes nothing.
     """
-    told = any(template.order.isolation.env or template.order.isolation.pass_env for template in templates)
-    # A store gets a salt when there is something to hash with it.
-    salt = project_salt(store) if told else b""
+    salt = project_salt(store)
     cache = DigestCache.load(store / CACHE)
     known = cache.files
     try:
