@@ -5,10 +5,13 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from attrs import evolve
 from conditions.scenes import Scene, write
@@ -224,6 +227,32 @@ async def test_many_who_ask_at_once_are_all_told(tmp_path: Path, way: str) -> No
             tasks.start_soon(ask)
     assert found == [SKILL] * 10
     watch.close()
+
+
+async def _look_until(done: anyio.Event, watch: Watch) -> None:
+    while not done.is_set():
+        await watch.changed()
+        await anyio.lowlevel.checkpoint()
+
+
+def _append_after(seconds: float, path: Path) -> None:
+    time.sleep(seconds)
+    _append(path)
+
+
+async def test_no_change_is_missed_by_those_who_look_while_it_is_made(tmp_path: Path, way: str) -> None:
+    scene = Scene(tmp_path)
+    for number in range(10):
+        write(scene.skill, f"{number}\n")
+        watch = await _sealed(scene)
+        done = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(_look_until, done, watch)
+            await anyio.to_thread.run_sync(_append_after, number / 5000, scene.skill)
+            done.set()
+        assert {one.name for one in await watch.changed()} == SKILL
+        watch.close()
 
 
 async def test_a_version_that_changes_behind_the_same_bytes_is_found_by_verify(tmp_path: Path) -> None:

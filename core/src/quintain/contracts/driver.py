@@ -249,8 +249,10 @@ class IdentityContext:
     Attributes:
         home: home directory of the user.
         environment: the host's variables.
-        digest_file: digest of a file's bytes, cached between calls.
+        digest_file: digest of a file's bytes, cached between calls. Ask also for a file that may not be there and
+            catch FileNotFoundError: then it is noticed if it appears while a campaign runs.
         digest_tree: digest of a directory, cached between calls; links, other special files and excess are refused.
+            Given as the value of a name in the identity, it is listed there file by file, as `NAME/path`.
     """
 
     home: Path
