@@ -10,26 +10,40 @@ _MOST_STEPS = 200
 def crossing(function: Callable[[float], float], low: float, high: float, tolerance: float) -> tuple[float, float]:
     """The greatest place found, to a tolerance, where a falling function is still 0 or more, and its value there.
 
-    If it is negative at `low` already, that is the answer. Both ends must be such that the function can be asked there.
+    If it is negative at `low` already, that is the answer; if it is not negative at `high`, that is.
 
-    Source: the regula falsi of the Illinois kind, Dowell and Jarratt (1971), with halving where that is slow.
+    Source: Chandrupatla (1997): inverse quadratic interpolation where three points allow it, else halving.
     """
     at_low, at_high = function(low), function(high)
     if at_low < 0.0:
         return low, at_low
     if at_high >= 0.0:
         return high, at_high
-    weight_low, weight_high = at_low, at_high
-    for step in range(_MOST_STEPS):
-        if high - low <= tolerance:
-            break
-        share = weight_low / (weight_low - weight_high)
-        middle = low + (high - low) * (0.5 if step % 4 == 3 else share)
-        # a step inwards from an end that is right already closes the bracket from the other side
-        middle = min(max(middle, low + tolerance / 2.0), high - tolerance / 2.0)
-        value = function(middle)
-        if value >= 0.0:
-            low, at_low, weight_low, weight_high = middle, value, value, weight_high / 2.0
+    # `last` is the newest point, `other` brackets the crossing with it, `old` is the one before on the side of `last`
+    last, other, at_last, at_other = high, low, at_high, at_low
+    share = 0.5
+    for _ in range(_MOST_STEPS):
+        place = last + share * (other - last)
+        value = function(place)
+        if (value >= 0.0) == (at_last >= 0.0):
+            old, at_old = last, at_last
         else:
-            high, weight_high, weight_low = middle, value, weight_low / 2.0
-    return low, at_low
+            old, at_old, other, at_other = other, at_other, last, at_last
+        last, at_last = place, value
+        if abs(other - last) <= tolerance:
+            break
+        share = _share(last, other, old, at_last, at_other, at_old)
+        # a step that is never smaller than this closes the bracket from both sides
+        least = min(0.5, 0.5 * tolerance / abs(other - last))
+        share = min(1.0 - least, max(least, share))
+    return (last, at_last) if at_last >= 0.0 else (other, at_other)
+
+
+def _share(last: float, other: float, old: float, at_last: float, at_other: float, at_old: float) -> float:
+    """How far to go from the newest point towards the one on the other side."""
+    width, height = (last - other) / (old - other), (at_last - at_other) / (at_old - at_other)
+    if not (height * height < width and (1.0 - height) ** 2 < 1.0 - width):
+        return 0.5
+    return at_last / (at_other - at_last) * at_old / (at_other - at_old) + (old - last) / (other - last) * (
+        at_last / (at_old - at_last) * at_other / (at_old - at_other)
+    )
