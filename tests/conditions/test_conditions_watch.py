@@ -163,6 +163,24 @@ async def test_what_is_made_after_an_alarm_is_watched_too(tmp_path: Path) -> Non
     watch.close()
 
 
+async def test_a_case_file_is_watched_by_itself_where_the_project_is_known(tmp_path: Path, way: str) -> None:
+    scene = Scene(tmp_path)
+    write(tmp_path / "cases" / "add.case.toml", "# one case\n")
+    scene.case = evolve(scene.case, source="cases/add.case.toml:1")
+    async with (await scene.conditions()).watch() as watch:
+        assert await watch.changed() == ()
+        _append(tmp_path / "cases" / "add.case.toml")
+        assert {one.name for one in await watch.changed()} == {"cases/add.case.toml"}
+
+
+async def test_a_case_that_comes_from_no_file_is_no_trouble(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    for source in ("here:7", "made.py", "", "gone.toml:3"):
+        scene.case = evolve(scene.case, source=source)
+        async with (await scene.conditions()).watch() as watch:
+            assert await watch.changed() == ()
+
+
 async def test_what_was_undone_is_still_told(tmp_path: Path, way: str) -> None:
     scene = Scene(tmp_path)
     watch = await _sealed(scene)

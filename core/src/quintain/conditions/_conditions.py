@@ -25,7 +25,7 @@ from quintain.conditions._parts import (
 from quintain.conditions._places import Anchors
 from quintain.conditions._programs import Program, Programs
 from quintain.conditions._sources import WatchedFile, WatchedTree
-from quintain.conditions._watch import Watch, fixture_trees
+from quintain.conditions._watch import Watch, case_files, fixture_trees
 from quintain.identity.cache import DigestCache
 from quintain.identity.canonical import digest
 from quintain.identity.seal import TreeSeal
@@ -121,7 +121,7 @@ async def conditions_of(
         host: variables of the host.
         cache: digests that are known already.
         salt: the project's, from `project_salt`.
-        root: the project's folder, whose place is of no account.
+        root: the project's folder, whose place is of no account; case files are watched if it is known.
         places: where cases and profiles were written, for errors.
         experiment: have drivers bind or refuse their configurations; `Conditions.templates` are what must run then.
         strict: whether a program that isn't there, or something that can't be read, is an error; else it is a warning.
@@ -171,7 +171,7 @@ async def conditions_of(
         digest_of_all,
         tuple(dict.fromkeys(warning for one in found for warning in one.warnings)),
         tuple(templates),
-        tuple(watched for one in found for watched in one.watched),
+        (*(watched for one in found for watched in one.watched), *case_files(templates, root, cache)),
         {name: program for one in found for name, program in one.programs.items()},
         host,
         cache,

@@ -63,6 +63,18 @@ def fixture_trees(templates: Iterable[TemplateLike], cache: DigestCache) -> Iter
                 yield FixtureTree(f"cases.{case.id}.{word}", root, tree)
 
 
+def case_files(templates: Iterable[TemplateLike], root: Path | None, cache: DigestCache) -> Iterator[WatchedFile]:
+    """The files that cases were read from, as they are now, each under its path in the project."""
+    seen: set[str] = set()
+    for template in templates if root is not None else ():
+        name, _, line = (template.order.case.source or "").rpartition(":")
+        if root is not None and line.isdigit() and name not in seen:
+            seen.add(name)
+            path = root / name
+            if path.is_file():
+                yield WatchedFile(name, path, cache.digest_file(path))
+
+
 class Watch:
     """Tells what of an identity is not any more what it was; made by `Conditions.seal`.
 
