@@ -11,6 +11,7 @@ import quintain
 from quintain import Case, Isolation, Launch
 from quintain.cli.main import run as command
 from quintain.functions import driver_of
+from quintain.identity.lock import write_lock
 
 
 async def _agent(launch: Launch) -> str:
@@ -92,6 +93,19 @@ def test_directories_that_are_no_names_are_found(project: Path, capsys: pytest.C
     os.chdir("/")
     assert command(["identity", "diff", str(directory), str(directory / "identity.lock")]) == 0
     assert capsys.readouterr().out.startswith("the same")
+
+
+def test_a_campaign_has_one_too_and_the_newest_of_all_is_last(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = a_run(project)
+    campaign = project / ".quintain" / "campaigns" / "9999-01-01T00-00-00-better-prompt-abcd"
+    campaign.mkdir(parents=True)
+    write_lock(campaign / "identity.lock", {"core": {"version": "9"}})
+    assert command(["identity", "show", "abcd"]) == 0
+    assert command(["identity", "show"]) == 0
+    assert capsys.readouterr().out.count('core.version = "9"') == 2
+    assert command(["identity", "diff", run, "last"]) == 1
 
 
 def test_another_store_s_salt_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,3 +123,10 @@ def test_a_reserved_name_is_refused_before_anything_is_written(tmp_path: Path) -
 def test_a_directory_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="can't be written"):
         write_lock(tmp_path / "gone" / "identity.lock", TREE)
+
+
+def test_what_could_not_be_put_in_its_place_is_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "identity.lock" / "in the way").mkdir(parents=True)
+    with pytest.raises(StoreError, match="can't be written"):
+        write_lock(tmp_path / "identity.lock", TREE)
+    assert [path.name for path in tmp_path.iterdir()] == ["identity.lock"]

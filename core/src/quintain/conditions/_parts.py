@@ -57,7 +57,8 @@ def platform_part() -> Part:
         "system": platform.system(),
         "machine": platform.machine(),
         "distribution": distribution or None,
-        "python": platform.python_version(),
+        # A patch release mends; what a campaign runs as a program has a digest of its own.
+        "python": ".".join(platform.python_version_tuple()[:2]),
     }
 
 

@@ -10,6 +10,7 @@ import json
 import secrets
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,8 @@ def write_lock(path: Path, tree: Sources) -> Lock:
         beside.write_bytes(text.encode())
         beside.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise StoreError(f"can't be written: {error.strerror}", where=str(path)) from error
     return lock
 
