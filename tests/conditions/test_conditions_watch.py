@@ -64,6 +64,13 @@ def _through_memory(path: Path) -> None:
         memory[0:1] = b"X"
 
 
+def _in_disguise(path: Path) -> None:
+    """Other bytes, as many as before, and the times of before."""
+    seen = path.stat()
+    path.write_bytes(path.read_bytes()[::-1])
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+
 def _skills_replaced(scene: Scene) -> None:
     old = scene.root / "skills"
     old.rename(scene.root / "old")
@@ -83,6 +90,8 @@ CHANGES: dict[str, tuple[Callable[[Scene], object], set[str]]] = {
     "a skill written through another name": (lambda scene: _through_another_name(scene.skill), SKILL),
     "a skill written through memory": (lambda scene: _through_memory(scene.skill), SKILL),
     "a skill that can be executed now": (lambda scene: scene.skill.chmod(0o755), SKILL),
+    "a skill in disguise": (lambda scene: _in_disguise(scene.skill), SKILL),
+    "a program in disguise": (lambda scene: _in_disguise(scene.program), {f"{DRIVER}.programs.agent-program.digest"}),
     "a skill cut to nothing": (lambda scene: os.truncate(scene.skill, 0), SKILL),
     "a skill taken away": (lambda scene: scene.skill.unlink(), SKILL),
     "a skill more": (
@@ -271,6 +280,20 @@ async def test_no_change_is_missed_by_those_who_look_while_it_is_made(tmp_path: 
             done.set()
         assert {one.name for one in await watch.changed()} == SKILL
         watch.close()
+
+
+async def test_a_watch_that_is_over_leaves_no_file_open(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    conditions = await scene.conditions()
+    async with conditions.watch():
+        pass
+    before = set(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        async with conditions.watch() as watch:
+            await watch.changed()
+    assert set(os.listdir("/proc/self/fd")) == before
+    _append(scene.skill)
+    assert {one.name for one in await watch.changed()} == SKILL, "it still looks, by other means"
 
 
 async def test_a_version_that_changes_behind_the_same_bytes_is_found_by_verify(tmp_path: Path) -> None:

@@ -7,7 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
-from quintain import IdentityContext, QuintainError
+from quintain import Case, IdentityContext, Plug, Plugins, Profile, QuintainError
+from quintain.conditions import Conditions, conditions_of
+from quintain.functions import DENY
+from quintain.identity.cache import DigestCache
+from quintain.identity.tree import difference
+from quintain.runs.plan import make_plan
+from quintain.workspace.blobs import BlobStore
 from quintain_driver_subprocess import SubprocessConfig, subprocess_driver
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +31,7 @@ def _context(tmp_path: Path) -> IdentityContext:
 
 
 def _program(path: Path, text: str) -> Path:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
     return path
@@ -79,3 +85,37 @@ async def test_scripts_that_are_named_by_arguments_are_part_of_it_without_their_
 
 async def test_a_program_that_is_not_there_is_left_to_the_core(tmp_path: Path) -> None:
     assert await IDENTITY(SubprocessConfig(("nothing-of-the-kind",)), _context(tmp_path)) == {}
+
+
+async def _conditions(root: Path) -> Conditions:
+    host = {"PATH": os.pathsep.join([str(root / "bin"), os.environ["PATH"]]), "HOME": str(root)}
+    plugins = Plugins.of(subprocess_driver, DENY)
+    profile = Profile("p", Plug("subprocess", {"command": [str(root / "agent.sh")]}))
+    plan = make_plan([Case("c", "Do it.")], [profile], plugins, BlobStore(root / "blobs"))
+    return await conditions_of(plan.templates, plugins, host, DigestCache(), b"salt", root=root)
+
+
+async def test_in_an_experiment_a_wrapper_and_what_runs_it_are_named_when_they_change(tmp_path: Path) -> None:
+    runner = _program(tmp_path / "bin" / "runs-it", "\x7fELF, nearly")
+    agent = _program(tmp_path / "agent.sh", "#!/usr/bin/env runs-it\nwork\n")
+    before = await _conditions(tmp_path)
+    async with before.watch() as watch:
+        assert await watch.changed() == ()
+        agent.write_text("#!/usr/bin/env runs-it\nwork harder\n")
+        runner.write_text("\x7fELF, more so")
+        found = await watch.changed()
+    names = {
+        "profiles.p.driver.subprocess.programs.agent.sh.digest",
+        "profiles.p.driver.subprocess.interpreter.runs-it",
+    }
+    assert {one.name for one in found} == names
+    assert {one.name for one in difference(before.tree, (await _conditions(tmp_path)).tree)} == names
+
+
+async def test_in_an_experiment_the_place_of_the_wrapper_is_of_no_account(tmp_path: Path) -> None:
+    roots = []
+    for place in (tmp_path / "here", tmp_path / "there"):
+        _program(place / "bin" / "runs-it", "\x7fELF, nearly")
+        _program(place / "agent.sh", "#!/usr/bin/env runs-it\nwork\n")
+        roots.append((await _conditions(place)).root)
+    assert roots[0] == roots[1]
