@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "list the cases that would run, or the runs there are",
     "show": "show a run, or one of its trials with all its evidence",
     "grade": "grade stored evidence again",
+    "identity": "say what results depend on, and what makes two runs comparable or not",
     "doctor": "check everything without running an agent",
     "plugins": "list the installed plugins",
 }
