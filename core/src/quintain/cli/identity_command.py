@@ -99,7 +99,8 @@ def _by_name(store: Path, name: str) -> Path:
     """The directory of a run or a campaign. Raises UsageError."""
     known = sorted(
         (path for kind in ("runs", "campaigns") for path in (store / kind).glob("*") if path.is_dir()),
-        key=lambda path: path.name,
+        # Names begin with the second at which they were made.
+        key=lambda path: (path.name[:19], path.stat().st_mtime_ns),
     )
     if name == "last" and known:
         return known[-1]
