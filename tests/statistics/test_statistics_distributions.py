@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Sequence
 
 import numpy
 import pytest
@@ -179,6 +180,22 @@ def test_the_bootstrap_of_another_statistic() -> None:
     found = bca_bootstrap(values, seed=1, statistic=lambda some: sum(some) / len(some))
     usual = bca_bootstrap(values, seed=1)
     assert (found.low, found.high) == (pytest.approx(usual.low, abs=0.03), pytest.approx(usual.high, abs=0.03))
+
+
+def test_the_bootstrap_corrects_a_bias() -> None:
+    values = numpy.random.default_rng(6).gamma(2.0, 1.0, 25)
+    spread = list(values)
+
+    def population_variance(some: Sequence[float]) -> float:
+        center = sum(some) / len(some)
+        return sum(value * value for value in some) / len(some) - center * center
+
+    found = bca_bootstrap(spread, seed=1, statistic=population_variance, resamples=40_000)
+    theirs = stats.bootstrap(
+        (values,), numpy.var, method="BCa", n_resamples=40_000, rng=numpy.random.default_rng(2)
+    ).confidence_interval
+    near = 0.03 * (theirs.high - theirs.low)
+    assert (found.low, found.high) == (pytest.approx(theirs.low, abs=near), pytest.approx(theirs.high, abs=near))
 
 
 def bell_mccaffrey(values: numpy.ndarray, clusters: list[int]) -> tuple[float, float]:

@@ -42,6 +42,7 @@ from quintain.statistics import (
     t_interval,
     wilson,
 )
+from quintain.statistics._search import crossing
 
 UNIT = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30)
 ANY = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=16)
@@ -237,6 +238,16 @@ def test_evidence_does_not_depend_on_the_order_and_is_mirrored(values: list[floa
     assert (mirrored.better, mirrored.worse) == (pytest.approx(last.worse), pytest.approx(last.better))
 
 
+@given(values=SIGNED, above=st.floats(1.0, 9.0), below=st.floats(1.0, 9.0))
+def test_evidence_is_mirrored_with_its_bounds(values: list[float], above: float, below: float) -> None:
+    last = e_process(values, -below, above)[-1]
+    mirrored = e_process([-value for value in values], -above, below)[-1]
+    assert (mirrored.better, mirrored.worse) == (pytest.approx(last.worse), pytest.approx(last.better))
+    # what the one side bets on depends on the other side's bound only
+    assert e_process(values, -below, 9.0)[-1].better == last.better
+    assert e_process(values, -9.0, above)[-1].worse == last.worse
+
+
 @given(values=SIGNED)
 def test_a_decision_is_the_first_time_that_evidence_reaches_its_threshold(values: list[float]) -> None:
     found = sequential_decision(values, 0.2)
@@ -274,6 +285,23 @@ def test_radii_grow_with_the_level_and_scale_with_sigma(
     low, high = sorted(levels)
     assert 0.0 < radius(n, low) <= radius(n, high)
     assert radius(4 * n + 8) < radius(n)
+
+
+@given(root=st.floats(0.01, 0.99), power=st.floats(0.2, 9.0), step=st.booleans())
+def test_a_search_ends_just_before_a_crossing_and_is_quick(root: float, power: float, step: bool) -> None:
+    asked = 0
+
+    def falling(x: float) -> float:
+        nonlocal asked
+        asked += 1
+        if step:
+            return 1.0 if x <= root else -3.0
+        return root**power - x**power
+
+    found, value = crossing(falling, 0.0, 1.0, 1e-6)
+    assert value >= 0.0
+    assert root - 2e-6 <= found <= root + 1e-12
+    assert asked <= 60
 
 
 @given(probability=st.floats(1e-6, 1.0 - 1e-6), a=st.floats(0.5, 200.0), b=st.floats(0.5, 200.0))
