@@ -122,6 +122,9 @@ def staged_fixtures(fixtures: Fixtures, tree: Tree, into: str, blobs: BlobStore)
     """
     place = clean(into)
     entries = dict(fixtures.visible.entries) if fixtures.visible is not None else {}
+    for path in tuple(entries):
+        for above in parents(path):
+            entries.setdefault(above, Entry("directory", FOLDER_MODE))
     own = set(entries)
     laid = {f"{place}/{path}" if place else path: entry for path, entry in tree.entries.items()}
     if place:
