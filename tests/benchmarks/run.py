@@ -141,6 +141,12 @@ def reverify(quick: bool) -> dict[str, Any]:
     return {**found, "bar_ms": 5.0}
 
 
+def campaigns(quick: bool) -> dict[str, Any]:
+    """Trials of a campaign against those of a run; coming back to it; summing it up."""
+    found = child("campaign.py", 1000 if quick else 10_000)
+    return {**found, "bar": {"ledger_share": 0.10, "resumed_s": 2.0, "report_s": 1.0, "compare_s": 1.0}}
+
+
 MEASURES: dict[str, Callable[[bool], dict[str, Any]]] = {
     "cold_start": cold_start,
     "in_process": in_process,
@@ -149,6 +155,7 @@ MEASURES: dict[str, Callable[[bool], dict[str, Any]]] = {
     "memory": memory,
     "reopen": reopen,
     "reverify": reverify,
+    "campaigns": campaigns,
 }
 
 
@@ -167,6 +174,14 @@ def missed(found: dict[str, dict[str, Any]]) -> list[str]:
         ("subprocesses", lambda f: f["python"]["share"] >= f["bar"], "a script: less than half of the bare spawn rate"),
         ("reopen", lambda f: f["summary_s"] <= f["bar_s"], "a stored run takes over a second to sum up"),
         ("reverify", lambda f: f["changed_ms"] <= f["bar_ms"], "an unchanged identity takes over 5 ms to verify again"),
+        (
+            "campaigns",
+            lambda f: f["ledger_share"] <= f["bar"]["ledger_share"],
+            "the ledger costs over a tenth of a trial",
+        ),
+        ("campaigns", lambda f: f["resumed_s"] <= f["bar"]["resumed_s"], "resuming takes over 2 s to the first trial"),
+        ("campaigns", lambda f: f["report_s"] <= f["bar"]["report_s"], "a campaign takes over a second to report"),
+        ("campaigns", lambda f: f["compare_s"] <= f["bar"]["compare_s"], "campaigns take over a second to compare"),
     ]
     return [words for name, ok, words in checks if name in found and not ok(found[name])]
 

@@ -24,7 +24,8 @@ INFO = RunInfo("r", "2026-01-01T00:00:00.000", "0", 1)
 
 
 def opened(directory: Path) -> Ledger:
-    return Ledger.create(directory, INFO)
+    Ledger.create(directory, INFO)
+    return Ledger(directory, write=True)
 
 
 async def test_entries_come_back_in_order_with_what_was_said(tmp_path: Path) -> None:

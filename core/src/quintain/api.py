@@ -5,9 +5,9 @@ report = await quintain.run([Case("hello", "Say hello")], driver=my_driver, repe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from attrs import evolve
@@ -18,6 +18,7 @@ from quintain.contracts.driver import Bound, DriverSpec
 from quintain.contracts.sink import Sink
 from quintain.errors import UsageError
 from quintain.functions import DENY, AnswerFunction, answerer_of
+from quintain.model.campaign import Campaign
 from quintain.model.case import Assertion, Case
 from quintain.model.codec import to_plain
 from quintain.model.limits import Limits, Retry
@@ -29,6 +30,10 @@ from quintain.runs.control import Control
 from quintain.runs.plan import make_plan
 from quintain.runs.run import RunResult, Settings, run_plan
 from quintain.workspace.blobs import BlobStore
+
+if TYPE_CHECKING:
+    from quintain.campaign.runner import Settlement
+    from quintain.campaign.session import CampaignResult
 
 
 async def run(
@@ -76,9 +81,7 @@ async def run(
     Raises:
         QuintainError: something in the arguments can't be run; nothing has been spent then.
     """
-    known = plugins if plugins is not None else Plugins.from_entry_points()
-    if "deny" not in known.names("answerer"):
-        known = known.with_(DENY)
+    known = _known(plugins)
     if profiles and driver is not None:
         raise UsageError("give either `driver` or `profiles`")
     if not profiles:
@@ -121,6 +124,55 @@ def run_sync(cases: Iterable[Case], **options: Any) -> RunResult:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(anyio.run, lambda: run(cases, **options)).result()
+
+
+async def run_campaign(
+    campaign: Campaign,
+    *,
+    plugins: Plugins | None = None,
+    store: Path | str = ".quintain",
+    concurrency: int = 4,
+    resume: Path | str | None = None,
+    reuse: Iterable[Path | str] = (),
+    control: Control | None = None,
+    on_trial: Callable[[Settlement], Awaitable[None]] | None = None,
+) -> CampaignResult:
+    """Compare candidates with the baseline under one budget and one identity. Works on asyncio and trio.
+
+    Args:
+        campaign: what is measured and how it is decided.
+        plugins: where drivers, answerers and assertions come from; the installed ones if not given.
+        store: directory that keeps campaigns and their evidence.
+        concurrency: trials at once.
+        resume: directory of the same campaign, to go on where it was left.
+        reuse: directories of campaigns in the same store; their trials are taken where everything is equal.
+        control: stops it from outside.
+        on_trial: told of each trial after it is settled.
+
+    Returns:
+        The decision, and the way to the evidence.
+
+    Raises:
+        QuintainError: it can't be run, or is not the campaign that is to be resumed; nothing has been spent then.
+    """
+    from quintain.campaign.prepare import prepare_campaign
+    from quintain.campaign.session import CampaignSettings, run_session
+
+    known = _known(plugins)
+    settings = CampaignSettings(
+        store=Path(store), concurrency=concurrency, command="quintain.run_campaign", reuse=tuple(map(Path, reuse))
+    )
+    if on_trial is not None:
+        settings = evolve(settings, heard=on_trial)
+    ready = await prepare_campaign(campaign, known, settings.store, settings.host)
+    directory = Path(resume) if resume is not None else None
+    return await run_session(ready, known, settings, directory=directory, control=control)
+
+
+def _known(plugins: Plugins | None) -> Plugins:
+    """The plugins that a program chose, or the installed ones; refusing every question is always among them."""
+    known = plugins if plugins is not None else Plugins.from_entry_points()
+    return known if "deny" in known.names("answerer") else known.with_(DENY)
 
 
 def _driver_plug(driver: DriverSpec[Any] | Bound[Any] | str, plugins: Plugins) -> tuple[Plug, Plugins]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,31 +22,36 @@ from quintain.model.run import RunInfo
 from quintain.version import VERSION
 
 
-def make_directory(store: Path, campaign: str) -> Path:
-    """Make a directory that is this campaign's alone.
+def make_directory(store: Path, campaign: str, fill: Callable[[Path], None]) -> Path:
+    """Make a directory that is this campaign's alone; it is there with all that is put into it, or not at all.
+
+    Args:
+        store: directory that holds campaigns.
+        campaign: id of the campaign.
+        fill: puts the first files into it; it will have another name later.
 
     Raises:
         StoreError: it can't be made.
     """
-    stamp = f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}"
     parent = store / "campaigns"
+    name = f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{campaign}-{secrets.token_hex(3)}"
+    made, path = parent / f".{name}", parent / name
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            path = parent / f"{stamp}-{campaign}-{secrets.token_hex(2)}"
-            try:
-                path.mkdir(mode=0o700)
-            except FileExistsError:
-                continue
-            return path
+        made.mkdir(mode=0o700, parents=True)
+        fill(made)
+        made.rename(path)
     except OSError as error:
         raise StoreError(f"can't be written: {error.strerror}", where=str(parent)) from error
+    return path
 
 
 def campaign_names(store: Path) -> list[str]:
     """Names of all campaigns of a store, oldest first."""
     parent = store / "campaigns"
-    return sorted(path.name for path in parent.iterdir() if (path / "run.db").is_file()) if parent.is_dir() else []
+    if not parent.is_dir():
+        return []
+    # What begins with a dot was killed before it was a campaign.
+    return sorted(path.name for path in parent.glob("[!.]*") if (path / "run.db").is_file())
 
 
 def find_campaign(store: Path, name: str) -> Path:
@@ -74,11 +79,11 @@ def find_campaign(store: Path, name: str) -> Path:
 
 
 def run_info(
-    campaign: Campaign, directory: Path, trials: int, concurrency: int, plugins: Sequence[PluginUse], command: str
+    campaign: Campaign, name: str, trials: int, concurrency: int, plugins: Sequence[PluginUse], command: str
 ) -> RunInfo:
     """What is known of a campaign at its beginning."""
     return RunInfo(
-        id=directory.name,
+        id=name,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         version=VERSION,
         trials=trials,

@@ -13,7 +13,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -94,23 +94,20 @@ class Ledger:
                 raise StoreError("this is a run, not a campaign", where=str(directory)) from error
             raise StoreError(f"the ledger can't be read: {error}", where=str(directory)) from error
 
-    @classmethod
-    def create(cls, directory: Path, info: RunInfo) -> Ledger:
-        """Begin the ledger of a new campaign in an empty directory.
+    @staticmethod
+    def create(directory: Path, info: RunInfo) -> None:
+        """Make the ledger of a new campaign in an empty directory.
 
         Raises:
             StoreError: it can't be written.
         """
         RunStore.create(directory, info).close()
         try:
-            db = sqlite3.connect(directory / "run.db")
-            with db:
+            with closing(sqlite3.connect(directory / "run.db")) as db, db:
                 db.execute(_TABLE)
                 db.execute("INSERT INTO meta VALUES ('ledger', ?)", (str(FORMAT),))
-            db.close()
         except sqlite3.Error as error:
             raise StoreError(f"can't be written: {error}", where=str(directory)) from error
-        return cls(directory, write=True)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -1,0 +1,289 @@
+"""Runs the slots of a schedule: so many at once, each promised before it begins and settled when it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+
+import anyio
+from attrs import evolve, frozen
+
+from quintain.campaign.account import NOTHING, Account, Charge, bound_charge, charge_of
+from quintain.campaign.backoff import Backoff
+from quintain.campaign.ledger import Ledger, New, file_digest, text_digest
+from quintain.campaign.metrics import figures_of
+from quintain.campaign.ready import Ready
+from quintain.campaign.reuse import Reuse, taken
+from quintain.campaign.schedule import Slot
+from quintain.campaign.settled import Settled, charge_body, settled_body
+from quintain.campaign.state import State
+from quintain.conditions import Watch
+from quintain.errors import StoreError
+from quintain.model.outcome import Failure, Outcome, OutcomeKind
+from quintain.model.plain import Json
+from quintain.model.trial import Allowance, Attempt, TrialOrder, TrialReport
+from quintain.runs.control import Control
+from quintain.runs.run import AUTH_FAILURES
+from quintain.runs.store import EVIDENCE
+from quintain.runs.tables import Row
+from quintain.trial.bench import Bench
+from quintain.trial.trial import run_trial
+
+
+@frozen
+class Settlement:
+    """A trial that has just been settled, for those who watch."""
+
+    slot: Slot
+    report: TrialReport
+    settled: Settled
+
+
+_NO_BOUND = Allowance()
+
+
+class Runner:
+    """Runs slots for one session of a campaign.
+
+    Args:
+        ready: the campaign, prepared.
+        ledger: where everything is written.
+        state: where the campaign stood when the session began; kept up to date.
+        account: the budget.
+        watch: looks at the conditions before and after each trial.
+        control: stops it from outside.
+        bench: where trials run.
+        reuse: where equal trials of other campaigns are found.
+        concurrency: trials at once.
+        heard: told of each trial after it is settled.
+    """
+
+    def __init__(
+        self,
+        ready: Ready,
+        ledger: Ledger,
+        state: State,
+        account: Account,
+        watch: Watch,
+        control: Control,
+        bench: Bench,
+        *,
+        reuse: Reuse,
+        concurrency: int,
+        heard: Callable[[Settlement], Awaitable[None]],
+    ) -> None:
+        self._ready = ready
+        self._ledger = ledger
+        self._state = state
+        self._account = account
+        self._watch = watch
+        self._control = control
+        self._bench = evolve(bench, admits=self._again)
+        self._reuse = reuse
+        self._concurrency = concurrency
+        self._heard = heard
+        self._backoff = Backoff()
+        self._bounds = dict(ready.campaign.budget.bounds)
+        self._slots: dict[str, Slot] = {}
+        self._auth_failures = 0
+        self._began = time.monotonic()
+        self._earlier_s = state.wall_s
+
+    async def run(self, slots: Iterable[Slot]) -> None:
+        """Run every slot that has no verdict yet, in order, until it is told to stop or the budget ends."""
+        todo = iter([slot for slot in slots if not self._has_verdict(slot) and not await self._taken(slot)])
+        async with anyio.create_task_group() as group:
+            for _ in range(self._concurrency):
+                group.start_soon(self._work, todo)
+
+    def _has_verdict(self, slot: Slot) -> bool:
+        settled = self._state.settled.get(slot.trial)
+        return settled is not None and settled.figures.scored
+
+    async def _taken(self, slot: Slot) -> bool:
+        """Take a trial from another campaign, if an equal one ran there; it costs nothing here."""
+        key = self._ready.key(slot)
+        source = self._reuse.find(key)
+        if source is None or slot.candidate in self._state.stopped:
+            return False
+        order, template = self._ready.order(slot, self._bound(slot.profile))
+        with taken(source, slot.trial, slot.candidate, self._ledger) as report:
+            figures = figures_of(report, slot.split, self._ready.clusters.get(slot.case))
+            settled = Settled(figures, key, "", reused=f"{source.directory.name} {source.trial}")
+            await self._store(slot, order, template.number, report, settled)
+        return True
+
+    async def _store(
+        self, slot: Slot, order: TrialOrder, template: int, report: TrialReport, settled: Settled, *then: New
+    ) -> None:
+        """Write a settled trial and what follows from it. Raises StoreError."""
+        stored: list[Settled] = []
+
+        def body(row: Row, traces: Sequence[Row]) -> Json:
+            stored.append(evolve(settled, report=text_digest(row[-1]), traces=self._digests(traces)))
+            return settled_body(stored[-1])
+
+        await self._ledger.settle(order, template, report, body, *then)
+        self._state.settled[slot.trial] = stored[-1]
+        await self._heard(Settlement(slot, report, stored[-1]))
+
+    async def _work(self, todo: Iterator[Slot]) -> None:
+        slot = await self._promised(self._next(todo))
+        while slot is not None:
+            if self._control.draining:
+                await self._release(slot)
+                return
+            report, earlier = await self._trial(slot)
+            slot = await self._settle(slot, report, earlier, todo)
+
+    def _next(self, todo: Iterator[Slot]) -> Slot | None:
+        if self._control.draining:
+            return None
+        return next((slot for slot in todo if slot.candidate not in self._state.stopped), None)
+
+    async def _promised(self, slot: Slot | None) -> Slot | None:
+        """The slot, once what it may cost is promised, or None if it can't be."""
+        if slot is None:
+            return None
+        if await self._conditions_changed():
+            return None
+        charge = bound_charge(self._bound(slot.profile))
+        self._account.spend_time(self._wall_s())
+        refusal = await self._account.admit(slot.trial, charge)
+        if refusal is not None:
+            self._control.drain("budget", refusal)
+            return None
+        try:
+            await self._ledger.add(_reserved(slot.trial, charge))
+        except StoreError as error:
+            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            return None
+        return slot
+
+    async def _release(self, slot: Slot) -> None:
+        """Take back a promise for a trial that was not begun."""
+        self._account.settle(slot.trial, NOTHING)
+        try:
+            await self._ledger.add(("released", slot.trial, {}))
+        except StoreError as error:
+            self._control.drain("stopped", f"the ledger does not take more: {error}")
+
+    def _bound(self, profile: str) -> Allowance:
+        return self._bounds.get(profile, _NO_BOUND)
+
+    def _wall_s(self) -> float:
+        return self._earlier_s + time.monotonic() - self._began
+
+    async def _conditions_changed(self) -> str | None:
+        """Why nothing may run any more, if something is not what it was."""
+        found = await self._watch.changed()
+        if not found:
+            return None
+        because = "; ".join(str(one) for one in found[:5])
+        self._control.drain("stopped", f"the conditions have changed: {because}")
+        return because
+
+    async def _trial(self, slot: Slot) -> tuple[TrialReport, tuple[Attempt, ...]]:
+        order, template = self._ready.order(slot, self._bound(slot.profile))
+        await self._backoff.wait(slot.profile, self._bench.switch)
+        earlier: tuple[Attempt, ...] = ()
+        if slot.trial in self._state.settled:
+            earlier = self._ledger.store.report(slot.trial).attempts
+        self._slots[slot.trial] = slot
+        report = await run_trial(order, template.prepared, template.fixtures, self._bench, earlier=earlier)
+        del self._slots[slot.trial]
+        because = await self._conditions_changed()
+        if because is not None:
+            # What it ran on is not what the others ran on, and nobody can tell since when.
+            report = evolve(report, outcome=Outcome(OutcomeKind.INVALID, f"the conditions have changed: {because}"))
+        return report, earlier
+
+    async def _again(self, order: TrialOrder, failed: Attempt) -> bool:
+        """Whether another attempt may be made, which costs again."""
+        slot, bound = self._slots[order.trial], self._bound(order.profile)
+        self._backoff.saw(slot.profile, order.retry, [failed.outcome])
+        await self._backoff.wait(slot.profile, self._bench.switch)
+        promised = self._account.standing.promised.get(order.trial, NOTHING)
+        another = promised + bound_charge(bound)
+        if self._account.promise(order.trial, another) is not None or self._control.draining:
+            return False
+        try:
+            await self._ledger.add(_reserved(order.trial, another))
+        except StoreError as error:
+            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            return False
+        return True
+
+    async def _settle(
+        self, slot: Slot, report: TrialReport, earlier: Sequence[Attempt], todo: Iterator[Slot]
+    ) -> Slot | None:
+        """Settle a trial; the promise for the next is written with it, if it is clear that it fits."""
+        bound = self._bound(slot.profile)
+        attempts = report.attempts[len(earlier) :]
+        charge = charge_for(report, attempts, bound)
+        self._raise_bound(slot.profile, attempts)
+        order, template = self._ready.order(slot, bound)
+        figures = figures_of(report, slot.split, self._ready.clusters.get(slot.case))
+        settled = Settled(figures, self._ready.key(slot), "", charge=charge)
+        self._account.settle(slot.trial, charge)
+        self._account.spend_time(self._wall_s())
+        self._backoff.saw(slot.profile, order.retry, [report.outcome])
+        self._judge(report)
+        following = self._next(todo)
+        promise = bound_charge(self._bound(following.profile)) if following else NOTHING
+        then: tuple[New, ...] = ()
+        if following is not None and self._account.promise(following.trial, promise) is None:
+            then = (_reserved(following.trial, promise),)
+        try:
+            await self._store(slot, order, template.number, report, settled, *then)
+        except StoreError as error:
+            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            return None
+        if following is None or then:
+            return following
+        return await self._promised(following)
+
+    def _digests(self, traces: Sequence[Row]) -> dict[str, str]:
+        """Digests of evidence, wherever it lies."""
+        found = {}
+        for trial, attempt, *texts in traces:
+            for kind, text in zip(EVIDENCE, texts, strict=True):
+                path = self._ledger.store.evidence_file(trial, attempt, kind)
+                if text is not None:
+                    found[f"{attempt}.{kind}"] = text_digest(text)
+                elif path.exists():
+                    found[f"{attempt}.{kind}"] = file_digest(path)
+        return found
+
+    def _raise_bound(self, profile: str, attempts: Sequence[Attempt]) -> None:
+        """What one attempt has cost another may cost, whatever was said before."""
+        bound = self._bound(profile)
+        for attempt in attempts:
+            spend = attempt.spend.total
+            if bound.usd is not None and (spend.cost.usd or 0.0) > bound.usd:
+                bound = evolve(bound, usd=spend.cost.usd)
+            if bound.tokens is not None and spend.tokens is not None and spend.tokens.total > bound.tokens:
+                bound = evolve(bound, tokens=spend.tokens.total)
+        self._bounds[profile] = bound
+
+    def _judge(self, report: TrialReport) -> None:
+        """Stop a campaign that can only get worse."""
+        outcome = report.outcome
+        if outcome.failure is Failure.DISK:
+            self._control.drain("stopped", f"the disk does not take more: {outcome.reason}")
+        self._auth_failures = self._auth_failures + 1 if outcome.failure is Failure.AUTH else 0
+        if self._auth_failures >= AUTH_FAILURES:
+            self._control.drain("stopped", f"{AUTH_FAILURES} trials in a row failed to authenticate: {outcome.reason}")
+
+
+def charge_for(report: TrialReport, attempts: Sequence[Attempt], bound: Allowance) -> Charge:
+    """What attempts of a trial are charged, with the grading of the trial."""
+    charges = [charge_of(attempt.spend.total, bound) for attempt in attempts]
+    judged = report.grade.spend if report.grade is not None else None
+    if judged is not None and judged.calls:
+        charges.append(charge_of(judged, _NO_BOUND, attempts=0, judge_calls=judged.calls))
+    return sum(charges, NOTHING)
+
+
+def _reserved(trial: str, charge: Charge) -> New:
+    return ("reserved", trial, {"charge": charge_body(charge)})

@@ -1,0 +1,145 @@
+"""What the commands about campaigns begin with, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import anyio
+from attrs import evolve, frozen
+
+from quintain.authoring import open_project
+from quintain.authoring.campaign_file import open_campaign
+from quintain.campaign.metrics import METRICS
+from quintain.campaign.prepare import prepare_campaign
+from quintain.campaign.ready import Ready
+from quintain.campaign.session import CampaignResult, CampaignSettings, run_session
+from quintain.cli.campaign_live import CampaignWatcher
+from quintain.cli.project import add_project_options, plugins_of
+from quintain.cli.signals import obey_signals
+from quintain.errors import UsageError
+from quintain.model.campaign import Campaign
+from quintain.model.codec import dumps, to_plain
+from quintain.model.decision import Verdict
+from quintain.model.project import Project
+from quintain.plugins import Plugins
+from quintain.runs.control import Control
+from quintain.trial.prepare import Places
+
+EXIT = {
+    Verdict.PROMOTE: 0,
+    Verdict.KEEP_BASELINE: 1,
+    Verdict.FAILED_CONSTRAINT: 1,
+    Verdict.NOT_ENOUGH_EVIDENCE: 3,
+    Verdict.INCOMPLETE: 3,
+}
+
+
+@frozen
+class CampaignContext:
+    """A campaign file that is open, with its project and plugins."""
+
+    path: Path
+    project: Project
+    plugins: Plugins
+    campaign: Campaign
+    places: Places
+
+
+def add_campaign_options(parser: argparse.ArgumentParser) -> None:
+    """The campaign, and options that choose among plugins."""
+    parser.add_argument("path", metavar="CAMPAIGN", type=Path, help="a campaign file, such as campaign.toml")
+    parser.add_argument("--aa", action="store_true", help="the baseline against itself, to see what noise alone finds")
+    add_project_options(parser)
+
+
+def add_running_options(parser: argparse.ArgumentParser) -> None:
+    """How a campaign is run."""
+    parser.add_argument("-j", dest="concurrency", type=int, metavar="N", help="trials at once")
+    parser.add_argument("--grace", type=float, default=10.0, metavar="S", help="seconds to finish after Ctrl-C")
+    parser.add_argument("--reuse", action="append", default=[], metavar="DIR", help="take equal trials from a campaign")
+    parser.add_argument("--executor", default="local", metavar="E", help="who runs the trials")
+    parser.add_argument("--json", action="store_true", help="print events as JSON lines on standard output")
+
+
+def open_campaign_context(path: Path, args: argparse.Namespace) -> CampaignContext:
+    """Open a campaign file with its project. Raises QuintainError."""
+    if not path.is_file():
+        raise UsageError(f"there is no campaign file {path}")
+    opened = open_project(path, required=True)
+    plugins = plugins_of(opened.project, args)
+    loaded = open_campaign(path, opened.project, metrics=METRICS)
+    campaign = loaded.campaign
+    if getattr(args, "aa", False):
+        campaign = evolve(campaign, variants=(), aa=True)
+    places = Places(
+        case=lambda case, key: loaded.sources.where(case.id, key),
+        profile=lambda name, key: opened.sources.where(("profiles", name, *key)),
+    )
+    return CampaignContext(path.resolve(), opened.project, plugins, campaign, places)
+
+
+async def made_ready(context: CampaignContext, settings: CampaignSettings) -> Ready:
+    """Everything that can be checked before anything is spent. Raises QuintainError."""
+    return await prepare_campaign(
+        context.campaign,
+        context.plugins,
+        context.project.store,
+        settings.host,
+        root=context.project.root,
+        places=context.places,
+    )
+
+
+def run_campaign_here(context: CampaignContext, args: argparse.Namespace, directory: Path | None) -> int:
+    """Begin or take up a campaign under the eyes of a person, and say what it came to."""
+    if args.executor != "local":
+        raise UsageError(f"there is no executor `{args.executor}`", hint="only `local` is installed")
+    watcher = CampaignWatcher(json=args.json)
+    settings = CampaignSettings(
+        store=context.project.store,
+        concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,
+        command=" ".join(sys.argv[1:]),
+        heard=watcher.heard,
+        began=watcher.began,
+        reuse=tuple(Path(name) for name in args.reuse),
+    )
+    control = Control()
+
+    async def through() -> CampaignResult:
+        ready = await made_ready(context, settings)
+        async with anyio.create_task_group() as group:
+            group.start_soon(obey_signals, control, args.grace)
+            result = await run_session(ready, context.plugins, settings, directory=directory, control=control)
+            group.cancel_scope.cancel()
+        return result
+
+    return _said(anyio.run(through), args)
+
+
+def _said(result: CampaignResult, args: argparse.Namespace) -> int:
+    from quintain.reporting.campaign import decision_lines
+
+    if args.json:
+        ended = {"type": "campaign_ended", "directory": str(result.directory), "status": result.status}
+        print(dumps({**ended, "reason": result.reason, "decision": to_plain(result.decision)}))
+    else:
+        for line in decision_lines(result.decision):
+            print(line)
+    output = sys.stderr if args.json else sys.stdout
+    where = shown(result.directory)
+    if result.status == "finished":
+        print(f"report  quintain report {where}", file=output)
+    else:
+        print(f"{result.status}: {result.reason}" if result.reason else result.status, file=output)
+        print(f"resume  quintain resume {where}", file=output)
+    if result.status == "interrupted":
+        return 130
+    return 4 if result.status == "budget" else EXIT[result.decision.verdict]
+
+
+def shown(path: Path) -> Path:
+    """The path as people here would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

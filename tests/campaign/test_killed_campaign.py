@@ -1,0 +1,137 @@
+"""A campaign that is killed at any instant goes on where it was: nothing is lost, nothing is run twice, the budget holds."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from campaign.killed_campaign import LIMIT_USD, USD
+from quintain.campaign.directory import campaign_names
+from quintain.campaign.ledger import Ledger
+from quintain.campaign.state import State, read_state
+from quintain.campaign.verify import verify
+from quintain.model.codec import to_plain
+from quintain.workspace.blobs import BlobStore
+
+PROGRAM = Path(__file__).with_name("killed_campaign.py")
+HANG_S = 120
+
+
+def begun(folder: Path, directory: Path | None = None) -> subprocess.Popen[str]:
+    words = [sys.executable, str(PROGRAM), str(folder), *([str(directory)] if directory else [])]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+
+def whole(folder: Path, directory: Path | None = None) -> str:
+    with begun(folder, directory) as process:
+        said, _ = process.communicate(timeout=HANG_S)
+    assert process.returncode == 0, said
+    return said
+
+
+def directory_in(folder: Path) -> Path | None:
+    store = folder / "store"
+    return store / "campaigns" / names[0] if (names := campaign_names(store)) else None
+
+
+def state_of(directory: Path) -> State:
+    with closing(Ledger(directory)) as ledger:
+        assert ledger.broken() is None
+        return read_state(ledger)
+
+
+def ran(folder: Path) -> Counter[str]:
+    path = folder / "ran"
+    return Counter(path.read_text().splitlines()) if path.exists() else Counter()
+
+
+def as_agent_tells(trial: str) -> str:
+    """A trial as its agent writes it down."""
+    candidate, _, rest = trial.partition(":")
+    case, _, last = rest.partition("@default#")
+    style = "plain" if candidate == "baseline" else candidate
+    return f"{style} {case} {int(last) - 1}"
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> State:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    whole(folder)
+    directory = directory_in(folder)
+    assert directory is not None
+    return state_of(directory)
+
+
+def decided(state: State) -> object:
+    """The decision, but for the spend of single trials, which an interrupted one may have paid twice."""
+    assert state.decision is not None
+    return to_plain(evolve(state.decision, standings=()))
+
+
+def survive(folder: Path, undisturbed: State, seed: int) -> int:
+    """Kill a campaign at random instants until it ends by itself; returns how often it was killed."""
+    chance = random.Random(seed)
+    kills, longest_s = 0, 1.5
+    while True:
+        directory = directory_in(folder)
+        before = state_of(directory) if directory is not None else None
+        settled = set(before.settled) if before is not None else set[str]()
+        counts = ran(folder)
+        with begun(folder, directory) as process:
+            try:
+                said, _ = process.communicate(timeout=chance.uniform(0.1, longest_s))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                kills += 1
+                longest_s = min(longest_s * 1.1, 6.0)
+            else:
+                assert process.returncode == 0, said
+                break
+        for trial in settled:
+            name = as_agent_tells(trial)
+            assert ran(folder)[name] == counts[name], f"{trial} was settled and ran again"
+        held(folder)
+    directory = directory_in(folder)
+    assert directory is not None
+    state = state_of(directory)
+    assert decided(state) == decided(undisturbed)
+    assert state.settled.keys() == undisturbed.settled.keys()
+    found = verify(directory, BlobStore(folder / "store" / "blobs"))
+    assert found.problems == ()
+    return kills
+
+
+def held(folder: Path) -> None:
+    """What agents really spent is within the budget, and within what the ledger says."""
+    spent = sum(ran(folder).values()) * USD
+    assert spent <= LIMIT_USD + 1e-9
+    directory = directory_in(folder)
+    state = state_of(directory) if directory is not None else None
+    if state is not None:
+        time.sleep(0.1)  # an agent that outlived the kill by a moment may still write
+        spent = sum(ran(folder).values()) * USD
+        known = state.spent.usd + sum(charge.usd for charge in state.open.values())
+        assert spent <= known + 1e-9
+
+
+def test_a_campaign_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
+    tmp_path: Path, undisturbed: State
+) -> None:
+    wanted = int(os.environ.get("QUINTAIN_KILLS", "20"))
+    kills, round_ = 0, 0
+    while kills < wanted:
+        folder = tmp_path / str(round_)
+        folder.mkdir()
+        kills += survive(folder, undisturbed, seed=round_)
+        round_ += 1
+    assert kills >= wanted
