@@ -67,9 +67,22 @@ def blocks(
     places = [(case, profile, number) for case in cases for profile in profiles for number in range(1, repetitions + 1)]
     order.shuffle(places)
     if case_by_case:
-        turns = {case: turn for turn, case in enumerate(order.sample(list(cases), len(cases)))}
+        turns = {case: turn for turn, case in enumerate(case_order(cases, split, seed=seed))}
         places.sort(key=lambda place: turns[place[0]])
     return tuple(
         tuple(Slot(candidate, split, case, profile, number) for candidate in order.sample(candidates, len(candidates)))
         for case, profile, number in places
     )
+
+
+def case_order(cases: Sequence[str], split: str, *, seed: int) -> tuple[str, ...]:
+    """The order in which cases become whole if all blocks of one run before the next.
+
+    It does not depend on the candidates, so that a decision can look at the cases as they were watched.
+
+    Args:
+        cases: ids, in any order.
+        split: name of their split.
+        seed: of the order.
+    """
+    return tuple(random.Random(f"{seed}/{split}/cases").sample(sorted(cases), len(cases)))
