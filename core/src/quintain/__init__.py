@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from quintain.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from quintain.api import run, run_sync
+    from quintain.api import run, run_campaign, run_sync
+    from quintain.campaign.runner import Settlement
+    from quintain.campaign.session import CampaignResult
     from quintain.contracts.answerer import Answerer, AnswererContext, AnswererSpec, Exchange
     from quintain.contracts.assertion import AssertionSpec, CommandResult, Content, Evidence, Files, check, of_type
     from quintain.contracts.command import Commands
@@ -45,7 +47,22 @@ if TYPE_CHECKING:
     )
     from quintain.functions import answerer_of, driver_of
     from quintain.hooks import hookimpl
+    from quintain.model.campaign import (
+        BASELINE,
+        Budget,
+        Campaign,
+        Candidate,
+        Constraint,
+        Objective,
+        Repetitions,
+        Split,
+        Stopping,
+        Subject,
+        Validation,
+        Variant,
+    )
     from quintain.model.case import Assertion, Case
+    from quintain.model.decision import Decision, Effect, GateResult, Standing
     from quintain.model.events import (
         Answered,
         Artifact,
@@ -67,6 +84,7 @@ if TYPE_CHECKING:
     )
     from quintain.model.exit import Exit
     from quintain.model.grade import AssertionResult, Grade, Status, Verdict
+    from quintain.model.interval import Interval, TestResult
     from quintain.model.limits import LimitOverrides, Limits, Retry
     from quintain.model.outcome import Failure, Outcome, OutcomeKind, Stage
     from quintain.model.plain import Finding, Plug
@@ -80,7 +98,9 @@ if TYPE_CHECKING:
     from quintain.runs.run import RunResult
 
 _HOMES = {
-    "api": "run run_sync",
+    "api": "run run_campaign run_sync",
+    "campaign.runner": "Settlement",
+    "campaign.session": "CampaignResult",
     "contracts.answerer": "Answerer AnswererContext AnswererSpec Exchange",
     "contracts.assertion": "AssertionSpec CommandResult Content Evidence Files check of_type",
     "contracts.command": "Commands",
@@ -92,11 +112,15 @@ _HOMES = {
     "errors": "AuthoringError LaunchError PluginError PolicyViolation ProcessGone QuintainError UsageError WorkspaceError",
     "functions": "answerer_of driver_of",
     "hooks": "hookimpl",
+    "model.campaign": "BASELINE Budget Campaign Candidate Constraint Objective Repetitions Split Stopping Subject Validation "
+    "Variant",
     "model.case": "Assertion Case",
+    "model.decision": "Decision Effect GateResult Standing",
     "model.events": "Answered Artifact Asked Done Event Failed Log Message Progress ProtocolError Ready Reasoning ToolCall "
     "ToolResult Traced Unknown Used",
     "model.exit": "Exit",
     "model.grade": "AssertionResult Grade Status Verdict",
+    "model.interval": "Interval TestResult",
     "model.limits": "LimitOverrides Limits Retry",
     "model.outcome": "Failure Outcome OutcomeKind Stage",
     "model.plain": "Finding Plug",
@@ -112,6 +136,7 @@ _HOMES = {
 _HOME_BY_NAME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
+    "BASELINE",
     "AgentProcess",
     "Allowance",
     "Answer",
@@ -127,16 +152,23 @@ __all__ = [
     "Attempt",
     "AuthoringError",
     "Bound",
+    "Budget",
+    "Campaign",
+    "CampaignResult",
+    "Candidate",
     "Capability",
     "Case",
     "CommandResult",
     "Commands",
+    "Constraint",
     "Content",
     "Control",
     "Cost",
     "CostState",
+    "Decision",
     "Done",
     "DriverSpec",
+    "Effect",
     "Event",
     "Evidence",
     "Exchange",
@@ -147,8 +179,10 @@ __all__ = [
     "Failure",
     "Files",
     "Finding",
+    "GateResult",
     "Grade",
     "IdentityContext",
+    "Interval",
     "Isolation",
     "Launch",
     "LaunchError",
@@ -159,6 +193,7 @@ __all__ = [
     "Message",
     "ModelEndpoint",
     "NoConfig",
+    "Objective",
     "Option",
     "Outcome",
     "OutcomeKind",
@@ -174,19 +209,26 @@ __all__ = [
     "QuintainError",
     "Ready",
     "Reasoning",
+    "Repetitions",
     "Retry",
     "RunInfo",
     "RunResult",
     "RunSummary",
     "Runtime",
     "Session",
+    "Settlement",
     "Sink",
     "SinkContext",
     "SinkSpec",
     "Spend",
+    "Split",
     "Stage",
+    "Standing",
     "Status",
+    "Stopping",
+    "Subject",
     "Tally",
+    "TestResult",
     "Tokens",
     "ToolCall",
     "ToolResult",
@@ -197,6 +239,8 @@ __all__ = [
     "Usage",
     "UsageError",
     "Used",
+    "Validation",
+    "Variant",
     "Verdict",
     "WorkspaceError",
     "__version__",
@@ -210,6 +254,7 @@ __all__ = [
     "of_type",
     "reported_cost",
     "run",
+    "run_campaign",
     "run_sync",
 ]
 
