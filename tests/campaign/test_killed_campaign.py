@@ -17,6 +17,7 @@ from attrs import evolve
 from campaign.killed_campaign import LIMIT_USD, USD
 from quintain.campaign.directory import campaign_names
 from quintain.campaign.ledger import Ledger
+from quintain.campaign.seal import is_sealed
 from quintain.campaign.state import State, read_state
 from quintain.campaign.verify import verify
 from quintain.model.codec import to_plain
@@ -43,6 +44,12 @@ def directory_in(folder: Path) -> Path | None:
     return store / "campaigns" / names[0] if (names := campaign_names(store)) else None
 
 
+def directory_of(folder: Path) -> Path:
+    found = directory_in(folder)
+    assert found is not None
+    return found
+
+
 def state_of(directory: Path) -> State:
     with closing(Ledger(directory)) as ledger:
         assert ledger.broken() is None
@@ -66,9 +73,7 @@ def as_agent_tells(trial: str) -> str:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> State:
     folder = tmp_path_factory.mktemp("undisturbed")
     whole(folder)
-    directory = directory_in(folder)
-    assert directory is not None
-    return state_of(directory)
+    return state_of(directory_of(folder))
 
 
 def decided(state: State) -> object:
@@ -84,6 +89,8 @@ def survive(folder: Path, undisturbed: State, seed: int) -> int:
     while True:
         directory = directory_in(folder)
         before = state_of(directory) if directory is not None else None
+        if before is not None and before.status == "finished" and is_sealed(directory_of(folder)):
+            break
         settled = set(before.settled) if before is not None else set[str]()
         counts = ran(folder)
         with begun(folder, directory) as process:
@@ -101,8 +108,7 @@ def survive(folder: Path, undisturbed: State, seed: int) -> int:
             name = as_agent_tells(trial)
             assert ran(folder)[name] == counts[name], f"{trial} was settled and ran again"
         held(folder)
-    directory = directory_in(folder)
-    assert directory is not None
+    directory = directory_of(folder)
     state = state_of(directory)
     assert decided(state) == decided(undisturbed)
     assert state.settled.keys() == undisturbed.settled.keys()

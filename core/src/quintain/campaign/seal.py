@@ -29,6 +29,11 @@ def seal(directory: Path) -> None:
         raise StoreError(f"can't be written: {error.strerror}", where=str(path)) from error
 
 
+def is_sealed(directory: Path) -> bool:
+    """It has a seal, whatever that says."""
+    return (directory / NAME).exists()
+
+
 def unsealed(directory: Path) -> Iterator[str]:
     """What is not as it was when the campaign was sealed, one sentence each."""
     path = directory / NAME

@@ -22,7 +22,7 @@ from quintain.campaign.plan import money_problems
 from quintain.campaign.ready import CandidateTemplate, Ready
 from quintain.campaign.reuse import Reuse
 from quintain.campaign.runner import Runner, Settlement
-from quintain.campaign.seal import seal
+from quintain.campaign.seal import is_sealed, seal
 from quintain.campaign.settled import charge_body
 from quintain.campaign.state import State, read_state
 from quintain.candidates import Problem, store_captured, validate
@@ -121,6 +121,11 @@ async def run_session(
         ledger = Ledger(path, write=True)
         try:
             state = read_state(ledger)
+            if state.status == "finished" and state.decision is not None and not is_sealed(path):
+                # It was killed with its last step to go.
+                ledger.close()
+                await anyio.to_thread.run_sync(seal, path)
+                return CampaignResult(path, state.decision, state.status, state.reason, state)
             if state.campaign is not None:
                 refuse_other(ready, state, path)
             elif directory is not None:
