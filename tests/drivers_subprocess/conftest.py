@@ -43,6 +43,7 @@ class StandInLaunch:
     trial: str = "a/case@profile#2"
     attempt: int = 1
     seed: int = 7
+    subject: Path | None = None
     deadline_s: float | None = 60.0
     allowance: Allowance = field(factory=lambda: Allowance(usd=0.5))
     spawned: list[AgentProcess] = field(factory=list)

@@ -67,6 +67,7 @@ async def test_the_host_says_first_what_there_is_to_do(play: Play, script: Scrip
         "deadline_s": 60.0,
         "max_usd": 0.5,
         "max_tokens": None,
+        "subject": None,
         "model": "m1",
     }
     assert done == Done(str(tmp_path / "workspace"))

@@ -146,6 +146,11 @@ class Launch(Protocol):
         """A private directory for temporary files, outside the workspace."""
 
     @property
+    def subject(self) -> Path | None:
+        """A private directory with what is under test, such as prompts and skills, for the driver to hand to its
+        agent; None if there is none, or if it is part of the workspace. An agent that writes there is reported."""
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """What `spawn` gives to a process unless told more: a few of the host's, by name, HOME, TMPDIR, NO_COLOR."""
 

@@ -65,6 +65,7 @@ class TrialOrder:
         isolation: what the agent may see.
         allowance: what it may spend.
         seed: passed to agents that take one.
+        subject: digest of the stored tree that is under test and lies beside the workspace, or None.
     """
 
     trial: str
@@ -81,6 +82,7 @@ class TrialOrder:
     isolation: Isolation = field(factory=Isolation)
     allowance: Allowance = field(factory=Allowance)
     seed: int = 0
+    subject: str | None = None
 
 
 @frozen

@@ -16,7 +16,7 @@ from quintain.model.events import Traced
 from quintain.model.exit import Exit
 from quintain.model.outcome import Outcome, OutcomeKind, Stage
 from quintain.model.plain import Finding
-from quintain.model.tree import ChangeSet
+from quintain.model.tree import ChangeSet, Tree
 from quintain.model.trial import Attempt, Counts, Isolation, SpendBreakdown, StageTime, TrialOrder
 from quintain.model.usage import NO_SPEND
 from quintain.redaction import Redactor
@@ -24,7 +24,7 @@ from quintain.trial.bench import Bench
 from quintain.trial.converse import Conversation
 from quintain.trial.decide import Signals, decide
 from quintain.trial.environment import agent_environment, secrets_of
-from quintain.trial.fixtures import Fixtures, store_record
+from quintain.trial.fixtures import Fixtures, load_record, store_record
 from quintain.trial.launch import TrialLaunch
 from quintain.trial.prepare import Prepared
 from quintain.trial.spend import SpendMeter
@@ -128,6 +128,8 @@ class _Run:
         self._conversation: Conversation | None = None
         self._launch: TrialLaunch | None = None
         self._staged: Staged | None = None
+        self._subject: Staged | None = None
+        self._tampered: tuple[str, ...] = ()
         self._error: BaseException | None = None
         self._error_stage = Stage.STAGE
         self.changes = ChangeSet()
@@ -140,6 +142,8 @@ class _Run:
         self._stages.enter(Stage.STAGE)
         if fixtures.visible is not None:
             self._staged = await anyio.to_thread.run_sync(stage, fixtures.visible, bench.blobs, area.work)
+        if order.subject is not None:
+            self._subject = await anyio.to_thread.run_sync(_stage_subject, order.subject, bench, area)
         self._stages.enter(Stage.OPEN)
         launch = self._launch = TrialLaunch(
             order,
@@ -207,12 +211,23 @@ class _Run:
             return
         self._stages.enter(Stage.COLLECT)
         limits = self._order.limits
+        if self._subject is not None:
+            self._tampered = await anyio.to_thread.run_sync(self._changed_subject, self._subject, area)
         if self._staged is None and area.empty:
             return
         self.changes = await anyio.to_thread.run_sync(
             collect, area.work, self._staged, self._bench.blobs, limits, self._redactor.data_or_none
         )
         self._changes_digest = store_record(self.changes, self._bench.blobs)
+
+    def _changed_subject(self, staged: Staged, area: TrialArea) -> tuple[str, ...]:
+        limits, redact = self._order.limits, self._redactor.data_or_none
+        try:
+            # What interpreters keep of what they have read is no change of what is under test.
+            changed = collect(area.subject, staged, self._bench.blobs, limits, redact, ignore=("**/__pycache__",))
+        except FileNotFoundError:
+            return tuple(staged.tree.entries)
+        return tuple(change.path for change in changed.changes)
 
     def attempt(self, started_at: str) -> Attempt:
         """The record of it all."""
@@ -279,6 +294,8 @@ class _Run:
             yield Finding("leftover-processes", f"{ended.leftover} of its processes were still alive and were killed")
         if counts.tool_calls and counts.tool_errors >= counts.tool_calls:
             yield Finding("tool-calls-all-failed", f"each of its {counts.tool_calls} tool calls failed")
+        if self._tampered:
+            yield Finding("tampering", "the agent changed what is under test, beside its workspace", self._tampered)
         if self.trash is not None:
             yield Finding("not-removed", "what it left could not all be removed", (str(self.trash),))
         for word in self._trace.leaked:
@@ -290,10 +307,13 @@ class _Run:
             yield Finding("not-kept", text + (f", {self.changes.unlisted} not listed" if self.changes.unlisted else ""))
 
 
+def _stage_subject(digest: str, bench: Bench, area: TrialArea) -> Staged:
+    return stage(load_record(digest, Tree, bench.blobs), bench.blobs, area.subject)
+
+
 def _sandbox(order: TrialOrder, area: TrialArea) -> process.Sandbox | None:
     if order.isolation.sandbox == "none":
         return None
     isolation = order.isolation
-    return process.Sandbox(
-        network=isolation.network, writable=(area.work, area.home, area.temp), readable=isolation.readable
-    )
+    readable = isolation.readable if order.subject is None else (*isolation.readable, area.subject)
+    return process.Sandbox(network=isolation.network, writable=(area.work, area.home, area.temp), readable=readable)

@@ -164,6 +164,11 @@ class TrialLaunch:
         return self._area.temp
 
     @property
+    def subject(self) -> Path | None:
+        """A private directory with what is under test."""
+        return self._area.subject if self._order.subject is not None else None
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """What `spawn` gives to a process unless told more."""
         return self._environment

@@ -214,6 +214,11 @@ class TrialArea:
         """For temporary files."""
         return Path(self.area.root, "tmp")
 
+    @cached_property
+    def subject(self) -> Path:
+        """For what is under test, if that has a place of its own; made by who lays it out."""
+        return Path(self.area.root, "subject")
+
     @property
     def worked(self) -> bool:
         """There may be something in the workspace."""

@@ -60,6 +60,7 @@ class Agent:
         self.deadline_s: float | None = start["deadline_s"]
         self.max_usd: float | None = start["max_usd"]
         self.max_tokens: int | None = start["max_tokens"]
+        self.subject: str | None = start.get("subject")
         self.model: str | None = start["model"]  # the one that is asked for
         self._reader, self._writer = reader, writer
         self._ids = itertools.count(1)

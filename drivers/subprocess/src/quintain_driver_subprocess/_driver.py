@@ -28,6 +28,8 @@ AT_ONCE_BYTES = 8 * 1024
 """So much fits into a pipe whether or not the agent reads, so nothing needs to go on beside it."""
 
 HELPER_DIRECTORY = ".quintain-agent"
+SUBJECT = "QUINTAIN_SUBJECT"
+"""Variable with the path of what is under test, if that lies beside the workspace."""
 
 _PLACEHOLDER = re.compile(re.escape(PROMPT) + "|" + re.escape(PROMPT_FILE))
 
@@ -95,6 +97,8 @@ def _arguments(config: SubprocessConfig, launch: Launch, prompt: bytes) -> tuple
 
 def _environment(config: SubprocessConfig, launch: Launch, prompt: bytes) -> dict[str, str]:
     env = dict(config.env)
+    if launch.subject is not None:
+        env[SUBJECT] = str(launch.subject)
     if config.mode == "jsonl" and config.protocol == 1:
         env |= _lux.environment(launch, prompt)
     if config.speaks and (_may_be_python(config, launch) if config.helper is None else config.helper):

@@ -221,6 +221,7 @@ def start_message(config: SubprocessConfig, launch: Launch) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "prompt": launch.prompt,
         "workspace": str(launch.workspace),
+        "subject": str(launch.subject) if launch.subject is not None else None,
         "case": launch.case.id,
         "trial": launch.trial,
         "attempt": launch.attempt,
