@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 import anyio
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from quintain.model.campaign import Budget
 from quintain.model.trial import Allowance
@@ -127,7 +127,7 @@ class Account:
 
     def __init__(self, standing: Standing) -> None:
         self._standing = standing
-        self._changed = anyio.Event()
+        self._waiting: list[anyio.Event] = []
 
     @property
     def standing(self) -> Standing:
@@ -145,13 +145,13 @@ class Account:
             None if it is promised, or why it does not fit.
         """
         while True:
-            refusal = self._standing.refusal(more)
-            if refusal is None:
-                self._hold({**self._standing.promised, name: more})
-                return None
-            if not self._standing.promised or self._standing.refusal(more, settled=True) is not None:
+            refusal = self.promise(name, more)
+            standing = self._standing
+            if refusal is None or not standing.promised or standing.refusal(more, settled=True) is not None:
                 return refusal
-            await self._changed.wait()
+            changed = anyio.Event()
+            self._waiting.append(changed)
+            await changed.wait()
 
     def promise(self, name: str, whole: Charge) -> str | None:
         """Promise a charge, or raise a promise to it, if that fits now.
@@ -159,23 +159,26 @@ class Account:
         Returns:
             None if it is promised, or why it does not fit.
         """
-        others = {key: value for key, value in self._standing.promised.items() if key != name}
-        refusal = evolve(self._standing, promised=others).refusal(whole)
+        now = self._standing
+        others = {key: value for key, value in now.promised.items() if key != name}
+        refusal = Standing(now.budget, now.spent, others, now.wall_s).refusal(whole)
         if refusal is None:
-            self._hold({**others, name: whole})
+            others[name] = whole
+            self._hold(now.spent, others)
         return refusal
 
     def settle(self, name: str, charge: Charge) -> None:
         """Replace a promise by what was really spent."""
-        rest = {key: value for key, value in self._standing.promised.items() if key != name}
-        self._standing = evolve(self._standing, spent=self._standing.spent + charge)
-        self._hold(rest)
+        now = self._standing
+        self._hold(now.spent + charge, {key: value for key, value in now.promised.items() if key != name})
 
     def spend_time(self, wall_s: float) -> None:
         """Say how long the campaign has been running."""
-        self._standing = evolve(self._standing, wall_s=wall_s)
+        now = self._standing
+        self._standing = Standing(now.budget, now.spent, now.promised, wall_s)
 
-    def _hold(self, promised: Mapping[str, Charge]) -> None:
-        self._standing = evolve(self._standing, promised=promised)
-        self._changed.set()
-        self._changed = anyio.Event()
+    def _hold(self, spent: Charge, promised: Mapping[str, Charge]) -> None:
+        now = self._standing
+        self._standing = Standing(now.budget, spent, promised, now.wall_s)
+        while self._waiting:
+            self._waiting.pop().set()

@@ -20,7 +20,8 @@ from typing import TypeAlias
 from attrs import frozen
 
 from quintain.errors import StoreError
-from quintain.identity.canonical import canonical_json, digest_bytes
+from quintain.identity.canonical import digest_bytes
+from quintain.model.codec import dumps
 from quintain.model.plain import Json
 from quintain.model.run import RunInfo
 from quintain.model.trial import TrialOrder, TrialReport
@@ -174,7 +175,7 @@ class Ledger:
         rows, head = [], self._last(db)
         at_s = round(time.monotonic() - self._began, 3)
         for kind, name, body in entries:
-            text = canonical_json({**body, "t": at_s}).decode()
+            text = dumps({**body, "t": at_s})
             head = chained(head, kind, name, text)
             rows.append((kind, name, text, head))
         db.executemany("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?)", rows)

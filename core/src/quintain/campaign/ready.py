@@ -81,7 +81,7 @@ class Ready:
                 template.order,
                 candidate=candidate.id,
                 fixtures=laid[key].visible_digest,
-                **({"subject": beside} if beside else {}),
+                subject=beside,
             )
             mine = CandidateTemplate(number, order, template.prepared, laid[key])
             self._made[candidate.id, case.id, template.order.profile] = mine
