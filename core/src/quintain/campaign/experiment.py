@@ -19,7 +19,7 @@ from quintain.campaign.monitor import Monitor
 from quintain.campaign.ready import Ready
 from quintain.campaign.runner import Runner, Settlement
 from quintain.campaign.schedule import Slot, blocks
-from quintain.campaign.select import decide
+from quintain.campaign.select import decide, outcome_of
 from quintain.campaign.state import State
 from quintain.model.campaign import BASELINE, Campaign
 from quintain.model.codec import to_plain
@@ -166,7 +166,7 @@ class Experiment:
 
 def search_splits(campaign: Campaign) -> list[str]:
     """The splits on which every candidate runs: validation, and train if something is asked of it."""
-    asked = {one.split for one in (*campaign.constraints, *campaign.objectives)}
+    asked = {one.split for one in campaign.constraints} | {one.split for one in campaign.objectives}
     return ["validation", *(["train"] if "train" in asked and "train" in campaign.splits else [])]
 
 
@@ -194,8 +194,9 @@ def decision_of(campaign: Campaign, state: State, planned: Mapping[str, int]) ->
 def finalist_of(decision: Decision) -> str | None:
     """The best candidate that may still turn out to be better than the baseline, or None."""
     for standing in decision.standings:
-        if standing.candidate == BASELINE or standing.eligible is False:
-            continue
-        if not standing.effects or standing.effects[0].finding != "worse":
-            return standing.candidate
+        outcome = outcome_of(standing.effects)
+        given_up = standing.stopped is not None and outcome != "better"
+        if standing.candidate != BASELINE and standing.eligible is not False and not given_up:
+            if outcome in ("better", "unknown"):
+                return standing.candidate
     return None
