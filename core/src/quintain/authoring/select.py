@@ -44,12 +44,13 @@ def select(
         return tuple(chosen)
     known = [case.id for case in cases]
     for id in ids:
-        if not any(_fits(one, id) for one in known):
+        if not any(fits(one, id) for one in known):
             raise UsageError(f"there is no case `{id}`", hint=nearest(id, known))
-    return tuple(case for case in chosen if any(_fits(case.id, id) for id in ids))
+    return tuple(case for case in chosen if any(fits(case.id, id) for id in ids))
 
 
-def _fits(id: str, pattern: str) -> bool:
+def fits(id: str, pattern: str) -> bool:
+    """Whether an id is meant by a whole id or a pattern with `*` and `?`."""
     # Brackets are part of ids, so they can't stand for a set of characters.
     return id == pattern or fnmatchcase(id, pattern.replace("[", "[[]"))
 
