@@ -56,7 +56,7 @@ class Experiment:
         """Run what is left to run."""
         campaign = self._ready.campaign
         variants = [id for id in self._ready.candidates if id != BASELINE]
-        if len(variants) > campaign.finalists and campaign.repetitions.search < campaign.repetitions.promotion:
+        if searches(campaign, len(variants)):
             variants = await self._search(runner, variants)
         await self._run(runner, [BASELINE, *variants], search_splits(campaign), campaign.repetitions.promotion)
         if not self._control.draining and "test" in campaign.splits:
@@ -164,6 +164,15 @@ class Experiment:
         return ("stopped", candidate, {"why": why})
 
 
+def searches(campaign: Campaign, variants: int) -> bool:
+    """There is a first round in which the finalists are found.
+
+    Not in a campaign that is watched: its test looks at each case once, when all its repetitions are there.
+    """
+    repeat = campaign.repetitions
+    return variants > campaign.finalists and repeat.search < repeat.promotion and not campaign.stopping.anytime
+
+
 def search_splits(campaign: Campaign) -> list[str]:
     """The splits on which every candidate runs: validation, and train if something is asked of it."""
     asked = {one.split for one in campaign.constraints} | {one.split for one in campaign.objectives}
@@ -196,7 +205,8 @@ def finalist_of(decision: Decision) -> str | None:
     for standing in decision.standings:
         outcome = outcome_of(standing.effects)
         given_up = standing.stopped is not None and outcome != "better"
-        if standing.candidate != BASELINE and standing.eligible is not False and not given_up:
-            if outcome in ("better", "unknown"):
-                return standing.candidate
+        if standing.candidate == BASELINE or standing.eligible is False or given_up:
+            continue
+        if outcome in ("better", "unknown"):
+            return standing.candidate
     return None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from quintain.campaign.metrics import METRICS
+from quintain.campaign.effects import watched
 from quintain.campaign.schedule import Slot
 from quintain.campaign.state import State
 from quintain.model.campaign import BASELINE, Campaign
 from quintain.model.decision import TrialFigures
-from quintain.statistics import sequential_decision
 
 
 class Monitor:
@@ -39,12 +38,12 @@ class Monitor:
     def decided(self, latest: TrialFigures) -> Iterator[tuple[str, str]]:
         """Candidates that are decided now, each with the reason."""
         touched = [latest.candidate] if latest.candidate != BASELINE else list(self._state.candidates)
-        comparisons = max(1, len(self._state.candidates) - 1)
+        challengers = len(self._state.candidates) - 1
         for candidate in touched:
             if candidate == BASELINE or candidate in self._state.stopped:
                 continue
             differences = list(self._differences(candidate))
-            found = sequential_decision(differences, alpha=self._campaign.alpha, comparisons=comparisons)
+            found = watched(self._campaign, differences, challengers)
             if found.finding != "unknown":
                 evidence = max(found.better, found.worse)
                 yield (
@@ -56,13 +55,12 @@ class Monitor:
                 )
 
     def _differences(self, candidate: str) -> Iterator[float]:
-        """Candidate minus baseline, case by case, up to the first case that is not whole; positive is better."""
-        sign = 1 if (self._objective.direction or METRICS[self._objective.metric].direction) == "maximize" else -1
+        """Candidate minus baseline, case by case, up to the first case that is not whole."""
         for trials in self._cases.values():
             mine, base = self._mean(trials.get(candidate, ())), self._mean(trials.get(BASELINE, ()))
             if mine is None or base is None:
                 return
-            yield sign * (mine - base)
+            yield mine - base
 
     def _mean(self, trials: Sequence[str]) -> float | None:
         values = []

@@ -8,7 +8,7 @@ from statistics import fmean, pvariance
 
 from attrs import frozen
 
-from quintain.campaign.experiment import search_splits
+from quintain.campaign.experiment import search_splits, searches
 from quintain.campaign.history import History
 from quintain.campaign.metrics import METRICS
 from quintain.model.campaign import Campaign, Constraint
@@ -158,13 +158,13 @@ def phases_of(campaign: Campaign) -> list[Phase]:
     """What would run if no candidate were given up before its phase ends."""
     variants = len(campaign.variants) + campaign.aa
     repeat, profiles = campaign.repetitions, len(campaign.profiles)
-    finalists = min(variants, campaign.finalists)
+    first = searches(campaign, variants)
+    finalists = campaign.finalists if first else variants
     found: list[Phase] = []
-    searched = 0
+    searched = repeat.search if first else 0
     for split in search_splits(campaign):
         cases = len(campaign.splits[split].cases)
-        if variants > campaign.finalists and repeat.search < repeat.promotion:
-            searched = repeat.search
+        if first:
             count = (1 + variants) * cases * searched * profiles
             found.append(Phase("search", split, 1 + variants, cases, searched, count))
         count = (1 + finalists) * cases * (repeat.promotion - searched) * profiles

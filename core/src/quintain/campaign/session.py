@@ -15,10 +15,10 @@ from attrs import field, frozen
 
 from quintain.campaign.account import Account, Standing
 from quintain.campaign.directory import make_directory, run_info
-from quintain.campaign.experiment import Experiment, search_splits
+from quintain.campaign.experiment import Experiment
 from quintain.campaign.ledger import Ledger, New, text_digest
 from quintain.campaign.owner import owned
-from quintain.campaign.plan import money_problems
+from quintain.campaign.plan import money_problems, phases_of
 from quintain.campaign.ready import CandidateTemplate, Ready
 from quintain.campaign.reuse import Reuse
 from quintain.campaign.runner import Runner, Settlement
@@ -144,21 +144,16 @@ def _fill(directory: Path, ready: Ready, settings: CampaignSettings) -> None:
     uses = [use for template in ready.templates for use in template.prepared.plugins]
     campaign, plugins = ready.campaign, tuple(dict.fromkeys(uses))
     name = directory.name.removeprefix(".")
-    info = run_info(campaign, name, planned_at_most(campaign), settings.concurrency, plugins, settings.command)
+    info = run_info(
+        campaign,
+        name,
+        sum(phase.trials for phase in phases_of(campaign)),
+        settings.concurrency,
+        plugins,
+        settings.command,
+    )
     write_lock(directory / "identity.lock", ready.conditions.tree)
     Ledger.create(directory, info)
-
-
-def planned_at_most(campaign: Campaign) -> int:
-    """Trials of a campaign in which no candidate is given up."""
-    variants = len(campaign.variants) + campaign.aa
-    cases = {name: len(split.cases) for name, split in campaign.splits.items()}
-    repeat, finalists = campaign.repetitions, min(variants, campaign.finalists)
-    searched = sum(cases[split] for split in search_splits(campaign))
-    early = (variants - finalists) * repeat.search
-    whole = (1 + finalists) * repeat.promotion
-    tested = 2 * repeat.promotion * cases.get("test", 0) if variants else repeat.promotion * cases.get("test", 0)
-    return (searched * (early + whole) + tested) * len(campaign.profiles)
 
 
 def refuse_unbounded(campaign: Campaign) -> None:
