@@ -155,9 +155,12 @@ async def run_campaign(
     Raises:
         QuintainError: it can't be run, or is not the campaign that is to be resumed; nothing has been spent then.
     """
+    from quintain.authoring.campaign_file import check_campaign
+    from quintain.campaign.metrics import METRICS
     from quintain.campaign.prepare import prepare_campaign
     from quintain.campaign.session import CampaignSettings, run_session
 
+    check_campaign(campaign, METRICS)
     known = _known(plugins)
     settings = CampaignSettings(
         store=Path(store), concurrency=concurrency, command="quintain.run_campaign", reuse=tuple(map(Path, reuse))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import anyio
@@ -11,6 +12,7 @@ from attrs import evolve, frozen
 
 from quintain.authoring import open_project
 from quintain.authoring.campaign_file import open_campaign
+from quintain.authoring.quarantine import Quarantined, read_quarantine
 from quintain.campaign.metrics import METRICS
 from quintain.campaign.prepare import prepare_campaign
 from quintain.campaign.ready import Ready
@@ -19,7 +21,7 @@ from quintain.cli.campaign_live import CampaignWatcher
 from quintain.cli.project import add_project_options, plugins_of
 from quintain.cli.signals import obey_signals
 from quintain.errors import UsageError
-from quintain.model.campaign import Campaign
+from quintain.model.campaign import Campaign, Split
 from quintain.model.codec import dumps, to_plain
 from quintain.model.decision import Verdict
 from quintain.model.project import Project
@@ -38,13 +40,14 @@ EXIT = {
 
 @frozen
 class CampaignContext:
-    """A campaign file that is open, with its project and plugins."""
+    """A campaign file that is open, with its project and plugins; `quarantined` cases are left out of it."""
 
     path: Path
     project: Project
     plugins: Plugins
     campaign: Campaign
     places: Places
+    quarantined: tuple[str, ...] = ()
 
 
 def add_campaign_options(parser: argparse.ArgumentParser) -> None:
@@ -70,14 +73,35 @@ def open_campaign_context(path: Path, args: argparse.Namespace) -> CampaignConte
     opened = open_project(path, required=True)
     plugins = plugins_of(opened.project, args)
     loaded = open_campaign(path, opened.project, metrics=METRICS)
-    campaign = loaded.campaign
+    campaign, left_out = trusted(loaded.campaign, read_quarantine(opened.project.root))
     if getattr(args, "aa", False):
         campaign = evolve(campaign, variants=(), aa=True)
     places = Places(
         case=lambda case, key: loaded.sources.where(case.id, key),
         profile=lambda name, key: opened.sources.where(("profiles", name, *key)),
     )
-    return CampaignContext(path.resolve(), opened.project, plugins, campaign, places)
+    return CampaignContext(path.resolve(), opened.project, plugins, campaign, places, left_out)
+
+
+def trusted(campaign: Campaign, quarantined: Mapping[str, Quarantined]) -> tuple[Campaign, tuple[str, ...]]:
+    """A campaign without the cases that can't be trusted, and the ids of those.
+
+    Raises:
+        UsageError: nothing is left of a split.
+    """
+    out = tuple(case.id for split in campaign.splits.values() for case in split.cases if case.id in quarantined)
+    if not out:
+        return campaign, ()
+    splits = {
+        name: Split(tuple(case for case in split.cases if case.id not in quarantined))
+        for name, split in campaign.splits.items()
+    }
+    for name, split in splits.items():
+        if not split.cases:
+            raise UsageError(
+                f"every case of the split {name} is quarantined", hint="mend the cases and calibrate them again"
+            )
+    return evolve(campaign, splits=splits), out
 
 
 async def made_ready(context: CampaignContext, settings: CampaignSettings) -> Ready:
@@ -105,6 +129,8 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
         began=watcher.began,
         reuse=tuple(Path(name) for name in args.reuse),
     )
+    if context.quarantined:
+        print(f"left out  {len(context.quarantined)} quarantined cases", file=sys.stderr)
     control = Control()
 
     async def through() -> CampaignResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 import anyio
+from attrs import evolve
 
 from quintain.campaign.history import history_of
 from quintain.campaign.plan import CampaignPlan, plan_campaign
@@ -37,13 +38,16 @@ def run(args: argparse.Namespace) -> int:
 
 async def _plan(context: CampaignContext) -> CampaignPlan:
     problems: list[str] = []
-    identity = None
+    identity: str | None = None
+    weaknesses: tuple[str, ...] = ()
     try:
         ready = await made_ready(context, CampaignSettings(context.project.store))
-        identity = ready.conditions.root
+        identity, weaknesses = ready.conditions.root, ready.conditions.warnings
         for candidate, found in await candidates_of(ready, {}):
             problems += [f"candidate {candidate.id}: {problem}" for problem in found]
     except QuintainError as error:
         problems += [str(single) for single in flatten([error])]
     history = {profile.name: history_of(context.project.store, profile.name) for profile in context.campaign.profiles}
-    return plan_campaign(context.campaign, history, problems=problems, identity=identity)
+    plan = plan_campaign(context.campaign, history, problems=problems, identity=identity)
+    out = tuple(f"case {id} is quarantined and left out" for id in context.quarantined)
+    return evolve(plan, warnings=(*plan.warnings, *out, *weaknesses))

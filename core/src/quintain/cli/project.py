@@ -52,14 +52,18 @@ def open_context(args: argparse.Namespace) -> Context:
     start = paths[0] if paths and paths[0].exists() else Path.cwd()
     # Without a path everything below a folder would count as cases, and Python cases would be run: not by accident.
     opened = open_project(start, required=not paths)
-    project = opened.project
+    return Context(opened.project, plugins_of(opened.project, args), opened.sources)
+
+
+def plugins_of(project: Project, args: argparse.Namespace) -> Plugins:
+    """The installed plugins, chosen as the project and the command line say. Raises UsageError."""
     choices = dict(project.choices)
     for choice in args.plugin:
         key, _, distribution = choice.partition("=")
         if ":" not in key or not distribution:
             raise UsageError(f"--plugin {choice}: it is written KIND:NAME=DIST, as in driver:mine=my-package")
         choices[key] = distribution
-    return Context(project, Plugins.from_entry_points(choices), opened.sources)
+    return Plugins.from_entry_points(choices)
 
 
 def found_cases(args: argparse.Namespace, context: Context) -> tuple[Discovered, Places]:
