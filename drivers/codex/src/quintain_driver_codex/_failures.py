@@ -36,6 +36,7 @@ _ITS_OWN = frozenset(
 )
 """The agent itself went too far; no other attempt would be luckier."""
 
+_NO_MODEL = re.compile(r"model.{0,200}(not found|does not exist|not supported)|unknown model", re.IGNORECASE)
 _STATUS = re.compile(r"\b(?:status|HTTP(?:/[\d.]+)?)(?: code)?:? (\d{3})\b")
 _BY_WORDS: tuple[tuple[re.Pattern[str], Failure], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), failure)
@@ -43,7 +44,6 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], Failure], ...] = tuple(
         (r"rate.?limit|too many requests|usage limit|quota", Failure.RATE_LIMIT),
         (r"not logged in|login|unauthorized|api.key|credential|missing environment variable", Failure.AUTH),
         (r"overloaded|high demand|at capacity", Failure.OVERLOAD),
-        (r"model.{0,200}(not found|does not exist|not supported|unknown)|unknown model", Failure.MISSING),
         (r"mcp", Failure.MISSING),
         (r"connect|dns|timed? ?out|network|stream (?:closed|disconnected)|idle timeout", Failure.NETWORK),
         (r"no space|read-only file system|disk", Failure.DISK),
@@ -76,6 +76,8 @@ def classify(error: Mapping[str, Any]) -> Failure | None:
         status = of_status(int(said[1]))
     if status is not None:
         return status
+    if _NO_MODEL.search(words):
+        return Failure.MISSING
     if isinstance(name, str) and name in _BY_NAME:
         return _BY_NAME[name]
     return next((failure for pattern, failure in _BY_WORDS if pattern.search(words)), None)

@@ -106,6 +106,9 @@ TOOLS: Mapping[str, Tool] = {
     "sleep": Tool(_named("sleep"), _members("durationMs"), lambda item: ""),
 }
 
+_REJECTED = "user rejected"
+"""So the error of a tool server's tool begins that was not allowed; it has no status of its own."""
+
 _SILENT = frozenset({"userMessage", "hookPrompt", "functionCallOutput"})
 """What the agent was told, or what repeats the result of a tool."""
 
@@ -160,13 +163,14 @@ def _result(tool: Tool, item: Item, agent: str | None, where: str) -> ToolResult
         or table(item, "result").get("isError") is True
     )
     output = {key: item[key] for key in tool.keys if item.get(key) is not None}
+    denied = status == "declined" or _REJECTED in (text(table(item, "error"), "message") or "")
     return ToolResult(
         need_text(item, "id", where),
         tool.name(item),
         tool.output(item) if status != "declined" else "it was refused",
         output or None,
         error=failed,
-        denied=status == "declined",
+        denied=denied,
         duration_s=seconds(item, "durationMs"),
         agent=agent,
     )
