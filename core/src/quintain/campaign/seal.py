@@ -29,6 +29,11 @@ def seal(directory: Path) -> None:
         raise StoreError(f"can't be written: {error.strerror}", where=str(path)) from error
 
 
+def unseal(directory: Path) -> None:
+    """Take the seal off a campaign that goes on."""
+    (directory / NAME).unlink(missing_ok=True)
+
+
 def is_sealed(directory: Path) -> bool:
     """It has a seal, whatever that says."""
     return (directory / NAME).exists()

@@ -22,7 +22,7 @@ from quintain.campaign.plan import money_problems, phases_of
 from quintain.campaign.ready import CandidateTemplate, Ready
 from quintain.campaign.reuse import Reuse
 from quintain.campaign.runner import Runner, Settlement
-from quintain.campaign.seal import is_sealed, seal
+from quintain.campaign.seal import is_sealed, seal, unseal
 from quintain.campaign.settled import charge_body
 from quintain.campaign.state import State, read_state
 from quintain.candidates import Problem, store_captured, validate
@@ -132,6 +132,7 @@ async def run_session(
                 # It was killed before it had begun, perhaps under other conditions.
                 write_lock(path / "identity.lock", ready.conditions.tree)
             await _begin(ready, ledger, state, settings)
+            unseal(path)
             decision = await _through(ready, ledger, state, plugins, settings, control)
             await ledger.add(("ended", "", {"status": control.status, "reason": control.reason}))
         finally:

@@ -40,6 +40,7 @@ class Verification:
         trials: trials that were looked at.
         blobs: stored files that were read.
         head: digest of the last entry; a copy of it kept elsewhere proves that nothing was rewritten as a whole.
+        ended: its last session came to an end, so its files have a seal.
         decision: recomputed, if it could be.
     """
 
@@ -49,6 +50,7 @@ class Verification:
     trials: int
     blobs: int
     head: str
+    ended: bool
     decision: Decision | None = None
 
     @property
@@ -70,8 +72,19 @@ def verify(directory: Path, blobs: BlobStore) -> Verification:
     ledger = Ledger(directory)
     try:
         look = _Look(ledger, blobs)
-        problems = tuple(dict.fromkeys((*look.problems(), *unsealed(directory))))
-        return Verification(directory, problems, look.entries, look.trials, len(look.seen), ledger.head, look.decision)
+        problems = [*look.problems()]
+        if look.ended:
+            problems += unsealed(directory)
+        return Verification(
+            directory,
+            tuple(dict.fromkeys(problems)),
+            look.entries,
+            look.trials,
+            len(look.seen),
+            ledger.head,
+            look.ended,
+            look.decision,
+        )
     finally:
         ledger.close()
 
@@ -82,6 +95,7 @@ class _Look:
     def __init__(self, ledger: Ledger, blobs: BlobStore) -> None:
         self._ledger = ledger
         self._blobs = blobs
+        self.ended = False
         self.entries = 0
         self.trials = 0
         self.seen: set[str] = set()
@@ -98,6 +112,7 @@ class _Look:
             yield str(error)
             return
         self.entries = len(entries)
+        self.ended = state.status != "running"
         yield from self._conditions(entries)
         orders = dict(self._orders(entries))
         yield from self._stored_orders(orders)

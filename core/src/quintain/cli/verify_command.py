@@ -30,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"changed  {clean(problem)}")
     looked = f"{found.entries} entries of the ledger, {found.trials} trials, {found.blobs} stored files"
     print(f"looked at {looked}")
+    if not found.ended:
+        print("its last session did not come to an end, so its files have no seal yet")
     if found.sound:
         verdict = f"; the decision follows: {found.decision.verdict}" if found.decision else ""
         print(f"sound{verdict}")
