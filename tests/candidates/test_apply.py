@@ -246,6 +246,14 @@ def test_what_else_lies_in_the_store_of_the_subject_stays(bench: Bench) -> None:
     assert bench.files() == {**NEW, ".quintain/runs": "kept"}
 
 
+def test_a_link_in_the_place_of_the_store_is_not_followed(bench: Bench) -> None:
+    (bench.place / "elsewhere").mkdir()
+    (bench.subject.root / ".quintain").symlink_to(bench.place / "elsewhere")
+    with pytest.raises(WorkspaceError, match="no directory of its own"):
+        bench.apply()
+    assert list((bench.place / "elsewhere").iterdir()) == []
+
+
 texts = st.text(st.sampled_from("ab\n\r\té\u2028"), max_size=12)
 
 

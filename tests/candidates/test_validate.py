@@ -91,3 +91,8 @@ async def test_a_program_that_is_not_there_is_a_problem_of_the_candidate(bench: 
     subject = evolve(bench.subject, validate=(Validation(("./bin/check",)),))
     (problem,) = await validate(bench.candidate, bench.captured, subject, bench.blobs, scratch=bench.scratch)
     assert "`./bin/check` can't be run" in problem.message
+
+
+async def test_what_a_killed_validation_leaves_is_swept_with_the_areas_of_trials(bench: Bench) -> None:
+    program = "import os; assert os.path.basename(os.path.dirname(os.getcwd())).startswith('quarters-')"
+    assert await bench.problems(program) == ()

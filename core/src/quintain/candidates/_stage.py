@@ -82,6 +82,13 @@ def locked(root: Path) -> Iterator[int]:
         UsageError: another process is at it.
         WorkspaceError: it can't be opened.
     """
+    store = root / STORE
+    if store.is_symlink() or (store.exists() and not store.is_dir()):
+        raise WorkspaceError(
+            "it is no directory of its own; what an apply may have to put back is kept in it, on the subject's file system",
+            where=shown(str(store)),
+            hint="move it away while you apply",
+        )
     try:
         top = os.open(root, DIRECTORY)
     except OSError as error:

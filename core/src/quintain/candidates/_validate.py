@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import anyio
 import anyio.to_thread
 from attrs import frozen
 
@@ -19,9 +17,9 @@ from quintain.candidates._paths import Scope
 from quintain.errors import LaunchError
 from quintain.identity.seal import TreeSeal
 from quintain.model.campaign import Candidate, Subject, Validation
+from quintain.workspace.area import Areas, TrialArea
 from quintain.workspace.blobs import BlobStore
 from quintain.workspace.paths import shown
-from quintain.workspace.remove import remove_tree
 from quintain.workspace.staging import stage
 
 OUTPUT_BYTES = 64 * 1024
@@ -81,32 +79,29 @@ async def validate(
     if not subject.validate:
         return ()
     found: list[Problem] = []
-    place = await anyio.to_thread.run_sync(lambda: Path(tempfile.mkdtemp(prefix="quarters-v-", dir=scratch)))
-    try:
-        for name in ("subject", "home", "tmp"):
-            (place / name).mkdir()
-        tree = materialise(candidate, captured, blobs)
-        await anyio.to_thread.run_sync(stage, tree, blobs, place / "subject")
-        scope = Scope.of(subject)
-        seal = await anyio.to_thread.run_sync(lambda: TreeSeal(place / "subject", ignore=scope.ignores))
-        env = _environment(os.environ if host is None else host, place)
+    areas = Areas(scratch)
+    tree = materialise(candidate, captured, blobs)
+    scope = Scope.of(subject)
+    async with TrialArea(areas) as area:
+        copy = area.work
+        await anyio.to_thread.run_sync(stage, tree, blobs, copy)
+        seal = await anyio.to_thread.run_sync(lambda: TreeSeal(copy, ignore=scope.ignores))
+        env = _environment(os.environ if host is None else host, area)
         for validation in subject.validate:
-            problem = await _run(validation, place / "subject", env, keepers)
+            problem = await _run(validation, copy, env, keepers)
             if problem is not None:
                 found.append(problem)
             changed = await anyio.to_thread.run_sync(seal.changed)
             if changed:
                 found.append(_wrote(validation, changed))
                 break
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(remove_tree, place)
+    areas.close()
     return tuple(found)
 
 
-def _environment(host: Mapping[str, str], place: Path) -> dict[str, str]:
+def _environment(host: Mapping[str, str], area: TrialArea) -> dict[str, str]:
     passed = {name: host[name] for name in _PASSED if name in host}
-    own = {"HOME": str(place / "home"), "TMPDIR": str(place / "tmp"), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {"HOME": str(area.home), "TMPDIR": str(area.temp), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     return {**passed, **own}
 
 
