@@ -6,6 +6,8 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
+from attrs import asdict
+
 from quintain.authoring import open_project
 from quintain.campaign.directory import find_campaign
 from quintain.campaign.ledger import Ledger
@@ -15,8 +17,8 @@ from quintain.candidates import apply_candidate, captured_of
 from quintain.cli.campaign import shown
 from quintain.errors import UsageError
 from quintain.model.campaign import BASELINE, Campaign, Candidate
-from quintain.model.codec import dumps, from_plain, to_plain
-from quintain.reporting.text import clean
+from quintain.model.codec import dumps, from_plain
+from quintain.reporting.text import clean, clean_lines
 from quintain.workspace.blobs import BlobStore
 
 
@@ -47,12 +49,17 @@ def run(args: argparse.Namespace) -> int:
     captured = captured_of(state.campaign["captured"], blobs)
     applied = apply_candidate(candidate, captured, campaign.subject, blobs, dry_run=args.dry_run)
     if args.json:
-        print(dumps({"candidate": candidate.id, "written": not args.dry_run, **to_plain(applied)}))
+        print(dumps({"candidate": candidate.id, **asdict(applied)}))
         return 0
+    if applied.recovered:
+        print("an earlier apply was cut off; what it had done was undone first")
     for text in applied.diffs:
-        print(clean(text, keep="\n"), end="")
-    paths = ", ".join(applied.paths) or "nothing"
-    print(f"{'would write' if args.dry_run else 'wrote'}  {clean(paths)}")
+        for line in clean_lines(text.rstrip("\n")):
+            print(line)
+    if not applied.paths:
+        print(f"the source is {candidate.id} already")
+    else:
+        print(f"{'wrote' if applied.written else 'would write'}  {clean(', '.join(applied.paths))}")
     return 0
 
 
