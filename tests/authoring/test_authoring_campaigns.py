@@ -183,6 +183,7 @@ WRONG = [
     ("no root", 'root = "agent"', 'root = "agnet"', "campaign.toml:3: subject.root: `agnet` is no folder here"),
     ("a date", 'id = "shorter"', "id = 2026-01-01", "campaign.toml:1: id: 2026-01-01 is a date or time"),
     ("a key", "mutable =", "mutabel =", "unknown key `mutabel`"),
+    ("a way out", '["prompts/*.md"]', '["p.md", "../*.md"]', "subject.mutable.1: '../*.md' is no pattern"),
     ("nothing mutable", '["prompts/*.md"]', "[]", "subject.mutable: nothing is mutable"),
 ]
 
@@ -257,6 +258,18 @@ def test_cases_and_runs_are_no_part_of_the_subject(place: Workshop) -> None:
     assert "agents would see how they are graded" in refusal(place, wide)
     subject = load(place, wide.replace("mutable", 'exclude = ["cases/**"], mutable')).campaign.subject
     assert subject.exclude == ("cases/**", "campaign.toml", "quintain.toml")
+
+
+@pytest.mark.parametrize("pattern", ["cases", "cases/", "./cases/**", "**/cases/**", "c*s/**", "**/cases"])
+def test_any_pattern_that_covers_the_cases_will_do(place: Workshop, pattern: str) -> None:
+    wide = FILE.replace('root = "agent"', f'root = ".", exclude = ["{pattern}"]').replace("prompts/", "agent/prompts/")
+    load(place, wide)
+
+
+@pytest.mark.parametrize("pattern", ["cases/x/**", "x/cases/**", "*.md", "**/x/cases/**"])
+def test_a_pattern_that_does_not_cover_them_will_not(place: Workshop, pattern: str) -> None:
+    wide = FILE.replace('root = "agent"', f'root = ".", exclude = ["{pattern}"]').replace("prompts/", "agent/prompts/")
+    assert "subject.exclude: the cases lie in the subject" in refusal(place, wide)
 
 
 def made(**changes: Any) -> Campaign:

@@ -56,6 +56,13 @@ def _subject(campaign: Campaign, where: Where) -> Iterator[AuthoringError]:
             where=where(("subject", "mutable")),
             hint='patterns of text files, such as ["prompts/**/*.md"]',
         )
+    for name, patterns in (("mutable", subject.mutable), ("exclude", subject.exclude)):
+        for number, pattern in enumerate(patterns):
+            if not pattern or pattern.startswith("/") or "\0" in pattern or ".." in pattern.split("/"):
+                yield AuthoringError(
+                    f"{quoted(pattern)} is no pattern of paths below the subject's root",
+                    where=where(("subject", name, number)),
+                )
     if subject.into.startswith("/") or ".." in subject.into.split("/"):
         yield AuthoringError(f"{quoted(subject.into)} leads out of the workspace", where=where(("subject", "into")))
     if subject.place == "beside" and subject.into != ".":

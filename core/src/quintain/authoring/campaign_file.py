@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -223,12 +224,21 @@ def _inside(root: Path, table: SubjectTable, project: Project, document: Documen
         if not place.is_relative_to(root) or ".quintain" in place.relative_to(root).parts:
             continue
         relative = place.relative_to(root).as_posix()
-        if not {relative, f"{relative}/**"} & {pattern.removeprefix("./").rstrip("/") for pattern in table.exclude}:
+        if not any(_covers(pattern, relative) for pattern in table.exclude):
             key: Key = ("subject", "exclude") if table.exclude else ("subject", "root")
             hint = f'exclude = ["{relative}/**"] leaves them out'
             if place == root:
                 hint = "give the subject a folder of its own"
             yield AuthoringError(why, where=document.where(key), hint=hint)
+
+
+def _covers(pattern: str, path: str) -> bool:
+    """Whether a pattern leaves out a folder, or one above it."""
+    stated = pattern.removeprefix("./").rstrip("/").removesuffix("/**")
+    anywhere, stated = stated.startswith("**/"), stated.removeprefix("**/")
+    parts, depth = path.split("/"), stated.count("/") + 1
+    starts = range(len(parts) - depth + 1) if anywhere else range(len(parts) >= depth)
+    return any(fnmatchcase("/".join(parts[at : at + depth]), stated) for at in starts)
 
 
 def _profiles(
