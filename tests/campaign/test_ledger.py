@@ -105,6 +105,14 @@ async def test_many_writers_share_commits_and_none_is_lost(tmp_path: Path) -> No
         assert ledger.broken() is None
 
 
+async def test_a_ledger_of_another_format_is_refused_by_its_number(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "run.db")) as db, db:
+        db.execute("UPDATE meta SET value = '7' WHERE key = 'ledger'")
+    with pytest.raises(StoreError, match="format 7; this version reads format 1"):
+        Ledger(tmp_path)
+
+
 async def test_a_run_is_no_campaign(tmp_path: Path) -> None:
     RunStore.create(tmp_path, INFO).close()
     with pytest.raises(StoreError, match="this is a run, not a campaign"):

@@ -89,11 +89,19 @@ class Ledger:
         self._db = self.store.connection
         try:
             self._last(self._db)
-        except sqlite3.Error as error:
+            version = int(self._db.execute("SELECT value FROM meta WHERE key = 'ledger'").fetchone()[0])
+        except (sqlite3.Error, TypeError, ValueError) as error:
             self.store.close()
             if "no such table" in str(error):
                 raise StoreError("this is a run, not a campaign", where=str(directory)) from error
             raise StoreError(f"the ledger can't be read: {error}", where=str(directory)) from error
+        if version != FORMAT:
+            self.store.close()
+            raise StoreError(
+                f"its ledger was written in format {version}; this version reads format {FORMAT}",
+                where=str(directory),
+                hint="use the version of quintain that wrote it",
+            )
 
     @staticmethod
     def create(directory: Path, info: RunInfo) -> None:
