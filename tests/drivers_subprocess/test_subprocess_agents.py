@@ -73,6 +73,17 @@ async def test_the_host_says_first_what_there_is_to_do(play: Play, script: Scrip
     assert done == Done(str(tmp_path / "workspace"))
 
 
+@pytest.mark.parametrize("mode", ["jsonl", "text"])
+async def test_an_agent_is_told_where_what_is_under_test_lies(
+    play: Play, script: Script, tmp_path: Path, mode: str
+) -> None:
+    told = "os.environ['QUINTAIN_SUBJECT']"
+    said = f"emit(type='done', text={told} + hear()['subject'])" if mode == "jsonl" else f"raw({told}.encode())"
+    played = await play(script(said, mode=mode), subject=tmp_path / "subject")
+    place = str(tmp_path / "subject")
+    assert played.last.text == (place * 2 if mode == "jsonl" else place)
+
+
 WAYS = {
     "standard input": ("sys.stdin.buffer.read()",),
     "argument": ("os.fsencode(sys.argv[2])[2:]", "--", "p={prompt}"),
