@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from drivers_codex.conftest import Try
@@ -121,7 +122,7 @@ async def test_a_program_that_is_not_there_is_told(attempt: Try) -> None:
     ids=["argument", "setting"],
 )
 async def test_what_it_refuses_at_its_start_is_a_broken_setup(
-    attempt: Try, settings: dict[str, object], word: str
+    attempt: Try, settings: dict[str, Any], word: str
 ) -> None:
     tried = await attempt(DONE, **settings)
     assert tried.report.outcome.kind is OutcomeKind.INFRASTRUCTURE

@@ -90,7 +90,7 @@ def _approved(answer: Answer) -> bool:
     return answer.approved is True and not answer.refused
 
 
-def _decision(yes: str, no: str) -> Callable[[bool, Params], Reply]:
+def _decision(yes: str, no: str | dict[str, Any]) -> Callable[[bool, Params], Reply]:
     return lambda approved, params: {"decision": yes if approved else no}
 
 
@@ -123,8 +123,14 @@ _APPROVALS: Mapping[str, Callable[[Params, Any], _Approval]] = {
     "item/fileChange/requestApproval": lambda p, item: (_change(p, item), _decision("accept", "decline")),
     "item/permissions/requestApproval": lambda p, item: (_permissions(p, item), _grant),
     # what versions before the app server's items asked
-    "execCommandApproval": lambda p, item: (_command(p, item), _decision("approved", "denied")),
-    "applyPatchApproval": lambda p, item: (_change(p, item), _decision("approved", "denied")),
+    "execCommandApproval": lambda p, item: (
+        _command(p, item),
+        _decision("approved", {"denied": {"rejection": "it was refused"}}),
+    ),
+    "applyPatchApproval": lambda p, item: (
+        _change(p, item),
+        _decision("approved", {"denied": {"rejection": "it was refused"}}),
+    ),
 }
 
 
