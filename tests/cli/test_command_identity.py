@@ -102,6 +102,7 @@ def test_a_campaign_has_one_too_and_the_newest_of_all_is_last(
     campaign = project / ".quintain" / "campaigns" / "9999-01-01T00-00-00-better-prompt-abcd"
     campaign.mkdir(parents=True)
     write_lock(campaign / "identity.lock", {"core": {"version": "9"}})
+    (campaign / "run.db").touch()
     assert command(["identity", "show", "abcd"]) == 0
     assert command(["identity", "show"]) == 0
     assert capsys.readouterr().out.count('core.version = "9"') == 2
@@ -144,4 +145,4 @@ def test_a_name_that_fits_several_is_refused(project: Path, capsys: pytest.Captu
 
 def test_a_store_without_runs_says_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["identity", "show"]) == 2
-    assert "there is none in" in capsys.readouterr().err
+    assert "there is no run or campaign in" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from quintain.campaign.ledger import Ledger
 from quintain.campaign.settled import Settled
 from quintain.campaign.state import read_state
 from quintain.errors import UsageError
+from quintain.model.outcome import OutcomeKind
 from quintain.model.trial import TrialReport
 from quintain.runs.store import EVIDENCE
 
@@ -48,7 +49,8 @@ class Reuse:
                 )
             with closing(Ledger(directory)) as ledger:
                 for trial, settled in read_state(ledger).settled.items():
-                    if settled.figures.scored:
+                    # One that its allowance stopped may come further under another.
+                    if settled.figures.scored and settled.figures.outcome != OutcomeKind.BUDGET_STOPPED:
                         self._sources.setdefault(settled.key, Source(directory, trial, settled))
 
     def find(self, key: str) -> Source | None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import asdict, frozen
 
 from quintain.authoring import open_project
 from quintain.conditions import concern_of, tree_differences
-from quintain.errors import QuintainError, UsageError
+from quintain.errors import QuintainError
 from quintain.identity.lock import LOCK, Lock, read_lock
 from quintain.identity.tree import Difference, difference, flatten, shown
 from quintain.model.codec import dumps
 from quintain.model.tree import Tree
+from quintain.runs.history import find_record
 from quintain.trial.fixtures import load_record
 from quintain.workspace.blobs import BlobStore
 
@@ -91,31 +92,8 @@ def _found(name: str) -> Found:
     if path.is_dir() and (path / LOCK).exists():
         path = path / LOCK
     elif not path.is_file():
-        path = _by_name(open_project(".").project.store, name) / LOCK
+        path = find_record(open_project(".").project.store, name)[0] / LOCK
     return Found(path, read_lock(path))
-
-
-def _by_name(store: Path, name: str) -> Path:
-    """The directory of a run or a campaign. Raises UsageError."""
-    known = sorted(
-        (path for kind in ("runs", "campaigns") for path in (store / kind).glob("*") if path.is_dir()),
-        # Names begin with the second at which they were made.
-        key=lambda path: (path.name[:19], path.stat().st_mtime_ns),
-    )
-    if name == "last" and known:
-        return known[-1]
-    fits = [path for path in known if path.name == name]
-    fits = fits or [path for path in known if path.name.startswith(name) or path.name.endswith(name)]
-    if len(fits) == 1:
-        return fits[0]
-    if fits:
-        raise UsageError(f"`{name}` fits several: {_listed(fits)}")
-    hint = f"the last are {_listed(known[-5:])}" if known else f"there is none in {store} yet"
-    raise UsageError(f"there is no run or campaign `{name}`", hint=hint)
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    return ", ".join(path.name for path in paths)
 
 
 def _named(differences: Iterable[Difference], before: Found, after: Found) -> Iterator[Difference]:

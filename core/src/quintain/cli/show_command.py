@@ -10,7 +10,7 @@ from quintain.model.codec import dumps, to_plain
 from quintain.model.tree import ChangeSet
 from quintain.reporting.summary import run_lines
 from quintain.reporting.trial import trial_lines
-from quintain.runs.history import find_run, find_trial
+from quintain.runs.history import find_record, find_trial
 from quintain.runs.store import RunStore
 from quintain.trial.fixtures import Fixtures, load_record
 from quintain.workspace.blobs import BlobStore
@@ -19,7 +19,7 @@ from quintain.workspace.blobs import BlobStore
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "name", metavar="RUN[/TRIAL]", nargs="?", default="last", help="`last`, a run, or one of its trials"
+        "name", metavar="RUN[/TRIAL]", nargs="?", default="last", help="`last`, a run or a campaign, or one of its trials"
     )
     parser.add_argument("--events", action="store_true", help="print the trace as JSON lines")
     parser.add_argument("--raw", action="store_true", help="print the raw protocol as JSON lines")
@@ -30,8 +30,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     project = open_project(".").project
-    name, _, trial = args.name.partition("/")
-    store = RunStore(find_run(project.store, name))
+    directory, trial = find_record(project.store, args.name)
+    store = RunStore(directory)
     try:
         if not trial:
             return _show_run(store, args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from quintain.errors import StoreError, UsageError
@@ -16,6 +16,16 @@ def run_names(store: Path) -> list[str]:
     return sorted(path.name for path in runs.iterdir() if (path / "run.db").is_file()) if runs.is_dir() else []
 
 
+def record_names(store: Path) -> dict[str, Path]:
+    """Directories of all runs and campaigns of a store by name, oldest first."""
+    found = [(name, store / "runs" / name) for name in run_names(store)]
+    campaigns = store / "campaigns"
+    if campaigns.is_dir():
+        found += [(path.name, path) for path in campaigns.glob("[!.]*") if (path / "run.db").is_file()]
+    # Names begin with the second in which they were made; of one second the files know the order.
+    return dict(sorted(found, key=lambda one: (one[0][:19], one[1].stat().st_mtime_ns)))
+
+
 def find_run(store: Path, name: str) -> Path:
     """Directory of a run.
 
@@ -26,18 +36,42 @@ def find_run(store: Path, name: str) -> Path:
     Raises:
         UsageError: no run or several fit.
     """
-    names = run_names(store)
+    return _find({one: store / "runs" / one for one in run_names(store)}, store, name, "run")
+
+
+def find_record(store: Path, name: str) -> tuple[Path, str]:
+    """Directory of a run or a campaign, and the name of a trial in it, empty for none.
+
+    Args:
+        store: directory that holds them.
+        name: as for `find_run`, of either; then perhaps `/` and the trial.
+
+    Raises:
+        UsageError: nothing or several fit.
+    """
+    parts = name.split("/")
+    # A directory may have slashes, and so may a trial: the longest beginning that is a record is meant.
+    for end in range(len(parts), 0, -1):
+        directory = Path("/".join(parts[:end]) or "/")
+        if (directory / "run.db").is_file():
+            return directory, "/".join(parts[end:])
+    head, _, trial = name.partition("/")
+    return _find(record_names(store), store, head, "run or campaign"), trial
+
+
+def _find(known: Mapping[str, Path], store: Path, name: str, what: str) -> Path:
+    names = list(known)
     if name == "last" and names:
-        return store / "runs" / names[-1]
-    found = [name] if name in names else [one for one in names if one.startswith(name) or one.endswith(name)]
+        return known[names[-1]]
+    found = [name] if name in known else [one for one in names if one.startswith(name) or one.endswith(name)]
     if len(found) == 1:
-        return store / "runs" / found[0]
+        return known[found[0]]
     if not found and (Path(name) / "run.db").is_file():
         return Path(name)
     if found:
-        raise UsageError(f"`{name}` fits several runs: {', '.join(found)}")
-    known = f"the last runs are {', '.join(names[-5:])}" if names else f"there is no run in {store} yet"
-    raise UsageError(f"there is no run `{name}`", hint=known)
+        raise UsageError(f"`{name}` fits several: {', '.join(found)}")
+    hint = f"the last are {', '.join(names[-5:])}" if names else f"there is no {what} in {store} yet"
+    raise UsageError(f"there is no {what} `{name}`", hint=hint)
 
 
 def find_trial(run: RunStore, name: str) -> str:
