@@ -63,6 +63,7 @@ def add_running_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grace", type=float, default=10.0, metavar="S", help="seconds to finish after Ctrl-C")
     parser.add_argument("--reuse", action="append", default=[], metavar="DIR", help="take equal trials from a campaign")
     parser.add_argument("--executor", default="local", metavar="E", help="who runs the trials")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of single trials")
     parser.add_argument("--json", action="store_true", help="print events as JSON lines on standard output")
 
 
@@ -120,7 +121,7 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
     """Begin or take up a campaign under the eyes of a person, and say what it came to."""
     if args.executor != "local":
         raise UsageError(f"there is no executor `{args.executor}`", hint="only `local` is installed")
-    watcher = CampaignWatcher(json=args.json)
+    watcher = CampaignWatcher(json=args.json, quiet=args.quiet)
     settings = CampaignSettings(
         store=context.project.store,
         concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,

@@ -18,11 +18,13 @@ class CampaignWatcher:
 
     Args:
         json: print machine-readable lines.
+        quiet: say nothing of single trials.
         output: where people read.
     """
 
-    def __init__(self, *, json: bool, output: TextIO | None = None) -> None:
+    def __init__(self, *, json: bool, quiet: bool = False, output: TextIO | None = None) -> None:
         self._json = json
+        self._quiet = quiet
         self._output = output or sys.stderr
 
     async def began(self, directory: Path, state: State) -> None:
@@ -45,5 +47,5 @@ class CampaignWatcher:
             figures = to_plain(settlement.settled.figures)
             print(dumps({"type": "trial_settled", "figures": figures}), flush=True)
             return
-        for line in report_lines(settlement.report):
+        for line in () if self._quiet else report_lines(settlement.report):
             print(line, file=self._output, flush=True)
