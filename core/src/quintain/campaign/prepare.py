@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 from attrs import evolve
 
-from quintain.campaign.ready import Ready
+from quintain.campaign.ready import AA, Ready
 from quintain.candidates import Captured, baseline, campaign_digest, candidate_of, capture_subject, refuse_duplicates
 from quintain.conditions import conditions_of, project_salt
 from quintain.identity.cache import DigestCache
@@ -19,9 +19,6 @@ from quintain.trial.prepare import Places
 from quintain.workspace.blobs import BlobStore
 
 CACHE = "digests.json"
-
-AA = "baseline-again"
-"""Name of the candidate of an A/A campaign: the baseline under another name."""
 
 
 async def prepare_campaign(

@@ -17,6 +17,11 @@ from quintain.trial.fixtures import Fixtures, store_record
 from quintain.trial.prepare import Prepared
 from quintain.workspace.blobs import BlobStore
 
+AA = "baseline-again"
+"""Name of the candidate of an A/A campaign: the baseline under another name."""
+AA_SEEDS = 1_000_003
+"""What is added to its seeds."""
+
 
 @frozen
 class CandidateTemplate:
@@ -95,11 +100,18 @@ class Ready:
             template.order,
             trial=slot.trial,
             repetition=slot.repetition,
-            # The same for all candidates: they differ in nothing but what is under test.
-            seed=self.campaign.seed + slot.repetition - 1,
+            seed=self.seed(slot),
             allowance=bound,
         )
         return order, template
+
+    def seed(self, slot: Slot) -> int:
+        """The seed of a slot, the same for all candidates: they differ in nothing but what is under test.
+
+        In an A/A campaign that would leave no noise to be seen, so there the second baseline has seeds of its own.
+        """
+        own = AA_SEEDS if slot.candidate == AA else 0
+        return self.campaign.seed + own + slot.repetition - 1
 
     def key(self, slot: Slot) -> str:
         """Digest of everything that decides the result of a slot, but chance."""
@@ -116,4 +128,4 @@ class Ready:
                     "case": self.conditions.case(slot.case),
                 }
             )
-        return f"{kind}#{slot.repetition}+{self.campaign.seed}"
+        return f"{kind}#{self.seed(slot)}"

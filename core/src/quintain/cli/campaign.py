@@ -36,6 +36,8 @@ EXIT = {
     Verdict.NOT_ENOUGH_EVIDENCE: 3,
     Verdict.INCOMPLETE: 3,
 }
+# The baseline against itself is as it should be if nothing is found.
+EXIT_AA = {**EXIT, Verdict.PROMOTE: 1, Verdict.NOT_ENOUGH_EVIDENCE: 0}
 
 
 @frozen
@@ -142,10 +144,10 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
             group.cancel_scope.cancel()
         return result
 
-    return _said(anyio.run(through), args)
+    return _said(anyio.run(through), args, aa=context.campaign.aa)
 
 
-def _said(result: CampaignResult, args: argparse.Namespace) -> int:
+def _said(result: CampaignResult, args: argparse.Namespace, *, aa: bool) -> int:
     from quintain.reporting.campaign import decision_lines
 
     if args.json:
@@ -163,7 +165,9 @@ def _said(result: CampaignResult, args: argparse.Namespace) -> int:
         print(f"resume  quintain resume {where}", file=output)
     if result.status == "interrupted":
         return 130
-    return 4 if result.status == "budget" else EXIT[result.decision.verdict]
+    if result.status == "budget":
+        return 4
+    return (EXIT_AA if aa else EXIT)[result.decision.verdict]
 
 
 def shown(path: Path) -> Path:
