@@ -39,6 +39,16 @@ class Settlement:
     settled: Settled
 
 
+@frozen
+class _Ran:
+    """A trial that has run: its order, the number of its template, its report, and the attempts made for it now."""
+
+    order: TrialOrder
+    template: int
+    report: TrialReport
+    attempts: tuple[Attempt, ...]
+
+
 _NO_BOUND = Allowance()
 
 
@@ -85,6 +95,7 @@ class Runner:
         self._backoff = Backoff()
         self._bounds = dict(ready.campaign.budget.bounds)
         self._slots: dict[str, Slot] = {}
+        self._allowed: dict[str, Allowance] = {}
         self._auth_failures = 0
         self._began = time.monotonic()
         self._earlier_s = state.wall_s
@@ -123,7 +134,9 @@ class Runner:
             stored.append(evolve(settled, report=text_digest(row[-1]), traces=self._digests(traces)))
             return settled_body(stored[-1])
 
-        await self._ledger.settle(order, template, report, body, *then)
+        # What is in the ledger must be in the state: both are decided by, one of them again by whoever verifies.
+        with anyio.CancelScope(shield=True):
+            await self._ledger.settle(order, template, report, body, *then)
         self._state.settled[slot.trial] = stored[-1]
         await self._heard(Settlement(slot, report, stored[-1]))
 
@@ -133,8 +146,7 @@ class Runner:
             if self._control.draining:
                 await self._release(slot)
                 return
-            report, earlier = await self._trial(slot)
-            slot = await self._settle(slot, report, earlier, todo)
+            slot = await self._settle(slot, await self._trial(slot), todo)
 
     def _next(self, todo: Iterator[Slot]) -> Slot | None:
         if self._control.draining:
@@ -147,7 +159,7 @@ class Runner:
             return None
         if await self._conditions_changed():
             return None
-        charge = bound_charge(self._bound(slot.profile))
+        charge = bound_charge(self._allow(slot))
         self._account.spend_time(self._wall_s())
         refusal = await self._account.admit(slot.trial, charge)
         if refusal is not None:
@@ -157,6 +169,7 @@ class Runner:
             await self._ledger.add(_reserved(slot.trial, charge))
         except StoreError as error:
             self._control.drain("stopped", f"the ledger does not take more: {error}")
+            self._account.settle(slot.trial, NOTHING)
             return None
         return slot
 
@@ -171,6 +184,11 @@ class Runner:
     def _bound(self, profile: str) -> Allowance:
         return self._bounds.get(profile, _NO_BOUND)
 
+    def _allow(self, slot: Slot) -> Allowance:
+        """What a slot may spend: what is promised for it, even if the bound is raised before it begins."""
+        self._allowed[slot.trial] = bound = self._bound(slot.profile)
+        return bound
+
     def _wall_s(self) -> float:
         return self._earlier_s + time.monotonic() - self._began
 
@@ -183,8 +201,8 @@ class Runner:
         self._control.drain("stopped", f"the conditions have changed: {because}")
         return because
 
-    async def _trial(self, slot: Slot) -> tuple[TrialReport, tuple[Attempt, ...]]:
-        order, template = self._ready.order(slot, self._bound(slot.profile))
+    async def _trial(self, slot: Slot) -> _Ran:
+        order, template = self._ready.order(slot, self._allowed.pop(slot.trial))
         await self._backoff.wait(slot.profile, self._bench.switch)
         earlier: tuple[Attempt, ...] = ()
         if slot.trial in self._state.settled:
@@ -196,11 +214,11 @@ class Runner:
         if because is not None:
             # What it ran on is not what the others ran on, and nobody can tell since when.
             report = evolve(report, outcome=Outcome(OutcomeKind.INVALID, f"the conditions have changed: {because}"))
-        return report, earlier
+        return _Ran(order, template.number, report, report.attempts[len(earlier) :])
 
     async def _again(self, order: TrialOrder, failed: Attempt) -> bool:
         """Whether another attempt may be made, which costs again."""
-        slot, bound = self._slots[order.trial], self._bound(order.profile)
+        slot, bound = self._slots[order.trial], order.allowance
         self._backoff.saw(slot.profile, order.retry, [failed.outcome])
         await self._backoff.wait(slot.profile, self._bench.switch)
         promised = self._account.standing.promised.get(order.trial, NOTHING)
@@ -214,15 +232,11 @@ class Runner:
             return False
         return True
 
-    async def _settle(
-        self, slot: Slot, report: TrialReport, earlier: Sequence[Attempt], todo: Iterator[Slot]
-    ) -> Slot | None:
+    async def _settle(self, slot: Slot, ran: _Ran, todo: Iterator[Slot]) -> Slot | None:
         """Settle a trial; the promise for the next is written with it, if it is clear that it fits."""
-        bound = self._bound(slot.profile)
-        attempts = report.attempts[len(earlier) :]
-        charge = charge_for(report, attempts, bound)
-        self._raise_bound(slot.profile, attempts)
-        order, template = self._ready.order(slot, bound)
+        order, report = ran.order, ran.report
+        charge = charge_for(report, ran.attempts, order.allowance)
+        self._raise_bound(slot.profile, ran.attempts)
         figures = figures_of(report, slot.split, self._ready.clusters.get(slot.case))
         settled = Settled(figures, self._ready.key(slot), "", charge=charge)
         self._account.settle(slot.trial, charge)
@@ -230,14 +244,17 @@ class Runner:
         self._backoff.saw(slot.profile, order.retry, [report.outcome])
         self._judge(report)
         following = self._next(todo)
-        promise = bound_charge(self._bound(following.profile)) if following else NOTHING
+        promise = bound_charge(self._allow(following)) if following else NOTHING
         then: tuple[New, ...] = ()
         if following is not None and self._account.promise(following.trial, promise) is None:
             then = (_reserved(following.trial, promise),)
         try:
-            await self._store(slot, order, template.number, report, settled, *then)
+            await self._store(slot, order, ran.template, report, settled, *then)
         except StoreError as error:
             self._control.drain("stopped", f"the ledger does not take more: {error}")
+            if following is not None and then:
+                # Others may wait for it.
+                self._account.settle(following.trial, NOTHING)
             return None
         if following is None or then:
             return following
@@ -248,10 +265,9 @@ class Runner:
         found = {}
         for trial, attempt, *texts in traces:
             for kind, text in zip(EVIDENCE, texts, strict=True):
-                path = self._ledger.store.evidence_file(trial, attempt, kind)
                 if text is not None:
                     found[f"{attempt}.{kind}"] = text_digest(text)
-                elif path.exists():
+                elif (path := self._ledger.store.evidence_file(trial, attempt, kind)).exists():
                     found[f"{attempt}.{kind}"] = file_digest(path)
         return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from quintain.runs.plan import trial_name
 
@@ -24,6 +24,7 @@ class Slot:
         case: id of the case.
         profile: name of the profile.
         repetition: from 1.
+        trial: its name: `short:greet/hello@default#1`.
     """
 
     candidate: str
@@ -31,10 +32,10 @@ class Slot:
     case: str
     profile: str
     repetition: int
+    trial: str = field(init=False, eq=False)
 
-    @property
-    def trial(self) -> str:
-        """Name of the trial: `short:greet/hello@default#1`."""
+    @trial.default
+    def _named(self) -> str:
         return f"{self.candidate}:{trial_name(self.case, self.profile, self.repetition)}"
 
 

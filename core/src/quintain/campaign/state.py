@@ -35,7 +35,7 @@ class State:
         status: "running", or how the last session ended.
     """
 
-    settled: dict[str, Settled] = field(factory=dict)
+    settled: dict[str, Settled] = field(factory=dict, repr=False)
     open: dict[str, Charge] = field(factory=dict)
     spent: Charge = NOTHING
     candidates: dict[str, Candidate] = field(factory=dict)
