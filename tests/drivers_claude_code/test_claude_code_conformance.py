@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drivers_claude_code import wrapper
 from models.anthropic import call, prompts, results, say, turn
 from models.server import ModelServer, Request, Turn, by_turn
 from quintain import Bound
@@ -18,9 +19,13 @@ OPTIONS = [{"label": "a", "description": "the first"}, {"label": "b", "descripti
 
 class TestClaudeCode(DriverConformance):
     @pytest.fixture(autouse=True)
-    def _bound(self, bind: Callable[..., Bound[Any]], server: ModelServer) -> None:
+    def _bound(
+        self, bind: Callable[..., Bound[Any]], server: ModelServer, claude: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         self.bind = bind
         self.server = server
+        self.claude = claude
+        self.place = tmp_path_factory.mktemp("wrappers")
 
     def says(self, *turns: Turn, **config: Any) -> Bound[Any]:
         self.server.script = by_turn(*turns)
@@ -55,10 +60,9 @@ class TestClaudeCode(DriverConformance):
         return self.says(Turn(status=400, message="no way"))
 
     def dying_while_asking(self) -> Bound[Any]:
-        # The program of the first command is the agent itself.
-        kill = call("Bash", command="kill -9 $PPID; sleep 60")
+        program = wrapper.write(self.place, self.claude, 'put(relay(b"can_use_tool")); die()')
         asks = call("AskUserQuestion", questions=[{**QUESTION, "options": OPTIONS}])
-        return self.says(turn(asks, kill), allowed_tools=("Bash",))
+        return self.says(turn(asks), executable=str(program))
 
     def using_tools(self) -> Bound[Any]:
         return self.says(turn(call("Bash", command="echo a"), call("Bash", command="echo b")), turn(say("done")))
