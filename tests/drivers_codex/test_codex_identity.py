@@ -165,6 +165,7 @@ def test_another_program_of_that_name_is_run_as_it_is(tmp_path: Path) -> None:
     ("wrong", "where"),
     [
         ({"isolation": "user"}, "isolation"),
+        ({"ephemeral": False}, "ephemeral"),
         ({"env": {"PATH": "/elsewhere"}}, "env.PATH"),
         ({"env": {"PathExt": ".x"}}, "env.PathExt"),
         ({"config": {"profile": "p"}}, "config.profile"),

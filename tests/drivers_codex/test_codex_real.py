@@ -18,6 +18,7 @@ from quintain import (
     Case,
     Done,
     Failure,
+    Isolation,
     Limits,
     Message,
     OutcomeKind,
@@ -289,6 +290,46 @@ async def test_a_command_that_hangs_is_gone_after_the_trial(attempt: Try, tmp_pa
     assert not [words for words in running if words == f"sleep\0{mark}\0".encode()]
 
 
+@pytest.mark.parametrize("history", ["none", "all"])
+async def test_what_a_subagent_does_has_its_name_and_is_counted(attempt: Try, history: str) -> None:
+    threads: list[str] = []
+    spawn = call("spawn_agent", message="sub task", task_name="helper", fork_turns=history)
+    waits = call("wait_agent", timeout_ms=10000)
+
+    def script(request: Request) -> Turn:
+        thread = request.headers["thread-id"]
+        if thread not in threads:
+            threads.append(thread)
+        if thread == threads[0]:
+            spoken = [
+                {**spawn, "namespace": "collaboration"},
+                {**waits, "namespace": "collaboration"},
+                say("main done"),
+            ]
+            return turn(spoken[min(request.turns, 2)])
+        return turn(say("sub done") if results(request).get("sub") else {**shell("echo sub"), "call_id": "sub"})
+
+    settings = {"features": {"multi_agent_v2": True}}
+    tried = await attempt(script, config=settings, ephemeral=history == "none")
+    assert tried.report.outcome.kind is OutcomeKind.COMPLETED, tried.report.outcome
+    assert [(event.agent, event.text) for event in tried.of(Message)] == [
+        ("/root/helper", "sub done"),
+        (None, "main done"),
+    ]
+    assert [event.agent for event in tried.of(ToolCall) if event.name == "shell"] == ["/root/helper"]
+    spend = tried.report.spend.agent
+    assert spend.calls == len(tried.models.asked)
+    assert spend.tokens is not None
+    assert spend.tokens.total == 150 * spend.calls
+
+
+async def test_an_endpoint_of_the_environment_is_used(attempt: Try, serve: Callable[..., ModelServer]) -> None:
+    models = serve(turn(say("from elsewhere")))
+    tried = await attempt(DONE, base_url=None, env={"OPENAI_BASE_URL": f"{models.url}/v1"})
+    assert tried.report.last.answer == "from elsewhere"
+    assert tried.models.asked == []
+
+
 async def test_a_prompt_is_no_option_and_may_be_long(attempt: Try) -> None:
     prompt = "--help; rm -rf \"$HOME\" `id`\n'quoted' \\ end " + "x" * 300_000
     tried = await attempt(DONE, prompt=prompt)
@@ -306,6 +347,24 @@ async def test_eight_at_once_each_have_their_own(codex: str, serve: Callable[...
         result = await run(cases, driver=driver, store=store, concurrency=8, retry=Retry(attempts=1))
     answers = {report.case: (report.outcome.kind, report.last.answer) for report in result.reports()}
     assert answers == {f"case-{n}": (OutcomeKind.COMPLETED, f"It is {n}.") for n in range(8)}
+
+
+@pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
+async def test_it_works_inside_the_sandbox_of_the_core(
+    codex: str, serve: Callable[..., ModelServer], store: Path, bubblewrap: str, sandbox: str
+) -> None:
+    models = serve(turn(shell("echo hi > new.txt; cat new.txt")), DONE)
+    readable = (Path(codex).resolve().parents[3],)
+    result = await run(
+        [Case("real", "Do it.")],
+        driver=codex_driver(**settings(models, codex, sandbox=sandbox)),
+        store=store,
+        isolation=Isolation(sandbox="bwrap", network=True, readable=readable),
+        retry=Retry(attempts=1),
+    )
+    (report,) = result.reports()
+    assert report.outcome.kind is OutcomeKind.COMPLETED, report.outcome
+    assert "hi" in str(results(models.asked[-1]))
 
 
 async def test_messages_come_whole_however_they_are_cut(attempt: Try) -> None:

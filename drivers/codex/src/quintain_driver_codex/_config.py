@@ -51,6 +51,7 @@ class CodexConfig:
         mcp_servers: tool servers by name, each as a table of Codex's own `config.toml`; a server is `required` unless
             its table says otherwise, so that the first turn waits for it.
         skills: directories with a `SKILL.md`, absolute; they are copied into the trial's home.
+        ephemeral: Codex keeps no file of the session. Subagents that begin with their parent's history need the file.
         config: other settings of Codex, as in its `config.toml`.
         isolation: "clean": nothing of the user's but the credentials; "user": a copy of the user's settings,
             instructions, prompts, skills and rules. Both in a private home.
@@ -69,6 +70,7 @@ class CodexConfig:
     instructions: str | None = None
     mcp_servers: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     skills: tuple[str, ...] = field(default=(), converter=_texts)
+    ephemeral: bool = True
     config: Mapping[str, Any] = field(factory=dict)
     isolation: Isolation = "clean"
     base_url: str | None = None

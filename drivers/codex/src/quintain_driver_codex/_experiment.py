@@ -52,6 +52,8 @@ def prepare(config: CodexConfig) -> CodexConfig:
             'write `isolation = "clean"`, and what you need of your settings under `config`, `instructions`, '
             "`mcp_servers` and `skills`",
         )
+    if not config.ephemeral:
+        raise _violation("`ephemeral` is false, and an experiment keeps no sessions", "ephemeral", "leave it out")
     for name in config.env:
         if name.upper() in FORBIDDEN_VARIABLES:
             raise _violation(

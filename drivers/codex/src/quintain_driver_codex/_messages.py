@@ -36,13 +36,13 @@ def initialized() -> Message:
 
 
 def start_thread(config: CodexConfig, workspace: str) -> Message:
-    """Open a conversation that leaves no session file."""
+    """Open a conversation."""
     params: dict[str, Any] = {
         "cwd": workspace,
         "approvalPolicy": config.approval,
         "approvalsReviewer": "user",
         "sandbox": config.sandbox,
-        "ephemeral": True,
+        "ephemeral": config.ephemeral,
     }
     if config.model is not None:
         params["model"] = config.model

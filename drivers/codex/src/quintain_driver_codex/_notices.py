@@ -58,7 +58,7 @@ class Notices:
 
     def __init__(self) -> None:
         self._main: str | None = None
-        self._model: str | None = None
+        self._models: dict[str, str | None] = {}
         self._meter = Meter()
         self._open: dict[str, tuple[Mapping[str, Any], str | None]] = {}
         self._called: set[str] = set()
@@ -68,7 +68,8 @@ class Notices:
 
     def main(self, thread: str, model: str | None) -> None:
         """Name the main thread and the model that it runs."""
-        self._main, self._model = thread, model
+        self._main = thread
+        self._models[thread] = model
 
     def agent(self, thread: str | None) -> str | None:
         """The subagent that a thread belongs to; None for the main agent."""
@@ -122,6 +123,10 @@ class Notices:
 
     def _started(self, params: Params) -> list[Event]:
         item = need_table(params, "item", "params")
+        thread = text(item, "agentThreadId")
+        if thread is not None:
+            self._names[thread] = text(item, "agentPath") or thread
+            self._models[thread] = text(item, "model") or self._models.get(thread)
         agent = self.agent(text(params, "threadId"))
         events = _items.started(item, agent, "params.item")
         return self._call(item, agent, events)
@@ -152,7 +157,7 @@ class Notices:
     def _used(self, params: Params) -> list[Event]:
         thread = need_text(params, "threadId", "params")
         agent = self.agent(thread)
-        usage = self._meter.take(thread, params, self._model if agent is None else None, agent)
+        usage = self._meter.take(thread, params, self._models.get(thread), agent)
         return [] if usage is None else [Used(usage)]
 
     def _error(self, params: Params) -> list[Event]:
@@ -162,8 +167,9 @@ class Notices:
         return [Log(f"error: {words(error)}")]
 
     def _rerouted(self, params: Params) -> list[Event]:
-        if self.agent(text(params, "threadId")) is None:
-            self._model = text(params, "toModel") or self._model
+        thread = text(params, "threadId") or self._main
+        if thread is not None:
+            self._models[thread] = text(params, "toModel") or self._models.get(thread)
         return [Progress(f"the model was changed to {params.get('toModel')}", dict(params))]
 
     def _plan(self, params: Params) -> list[Event]:
