@@ -77,6 +77,26 @@ def collected(errors: list[QuintainError]) -> Iterator[None]:
         errors.append(error)
 
 
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raise an error that went through task groups as itself: whoever handles it knows nothing of tasks."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        found = list(_singles(group))
+        if len(found) == 1 or all(isinstance(error, QuintainError) for error in found):
+            raise found[0] from None
+        raise
+
+
+def _singles(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _singles(error)
+        else:
+            yield error
+
+
 class RecordError(QuintainError):
     """A stored record or a plugin's configuration doesn't fit its type; `path` is the key inside it."""
 

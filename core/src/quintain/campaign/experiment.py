@@ -119,33 +119,45 @@ class Experiment:
         return decision_of(self._ready.campaign, self._state, planned)
 
     async def decide(self) -> Decision:
-        """The decision, recorded with the looks that it took."""
-        splits = ["validation", *(["test"] if self._tested() else [])]
-        looks = [self._looked(split, "to decide") for split in splits]
+        """The decision; recorded with the looks that it took and with the end of the session, or not at all."""
+        tested = self._tested()
+        missing = self._missing()
+        if missing and not tested:
+            self._control.drain("incomplete", f"{missing} trials have no verdict; resuming runs only those")
+        looks = [self._looked(split, "to decide") for split in ("validation", *(["test"] if tested else []))]
         decision = self._decision()
         planned = Counter(slot.candidate for slot in self._planned.values())
         body = {"decision": to_plain(decision), "planned": dict(planned)}
-        await self._ledger.add(*looks, ("decision", decision.candidate or "", body))
+        ended = {"status": self._control.status, "reason": self._control.reason}
+        await self._ledger.add(*looks, ("decision", decision.candidate or "", body), ("ended", "", ended))
         self._state.decision = decision
         return decision
 
     def _tested(self) -> bool:
-        """The test split has been run as far as the decision asks; before that nobody looks at it."""
-        campaign, finalist = self._ready.campaign, self._state.finalist
-        if finalist is None:
+        """The test split has been run as far as the decision asks; before that nobody looks at it.
+
+        Nor does anybody who was stopped. Who has looked at it has decided: a campaign that could be taken up again after
+        that would look twice.
+        """
+        finalist, stopped = self._state.finalist, self._state.stopped
+        if finalist is None or self._control.draining:
             return False
-        slots = self.slots([BASELINE, finalist], "test", campaign.repetitions.promotion)
         for candidate in (BASELINE, finalist):
-            mine = [slot.trial for slot in slots if slot.candidate == candidate]
-            settled = [self._state.settled.get(trial) for trial in mine]
-            if any(one is None for one in settled):
-                return False
-            scored = sum(one is not None and one.figures.scored for one in settled)
-            if scored < campaign.coverage * len(mine):
+            # Nobody waits for the other trials of a candidate that was given up.
+            early = candidate in stopped or (candidate == BASELINE and stopped)
+            splits = ["test"] if early else [*search_splits(self._ready.campaign), "test"]
+            if not all(self._covered(candidate, split) for split in splits):
                 return False
         return True
 
-    def missing(self) -> int:
+    def _covered(self, candidate: str, split: str) -> bool:
+        """All trials of a candidate have come to their end, and as many as the decision asks for have a verdict."""
+        mine = [slot.trial for slot in self._planned.values() if (slot.candidate, slot.split) == (candidate, split)]
+        settled = [self._state.settled[trial] for trial in mine if trial in self._state.settled]
+        scored = sum(one.figures.scored for one in settled)
+        return len(settled) == len(mine) > 0 and scored >= self._ready.campaign.coverage * len(mine)
+
+    def _missing(self) -> int:
         """Trials that ought to have a verdict and have none, of candidates that were not given up."""
         settled, stopped = self._state.settled, self._state.stopped
         return sum(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from quintain.campaign.seal import is_sealed, seal, unseal
 from quintain.campaign.settled import charge_body
 from quintain.campaign.state import State, read_state
 from quintain.candidates import Problem, store_captured, validate
-from quintain.errors import UsageError
+from quintain.errors import UsageError, ungrouped
 from quintain.identity.lock import read_lock, write_lock
 from quintain.identity.tree import Difference, difference
 from quintain.model.campaign import BASELINE, Campaign, Candidate
@@ -87,7 +87,7 @@ class CampaignResult:
     decision: Decision
     status: str
     reason: str | None
-    state: State
+    state: State = field(repr=False)
 
 
 async def run_session(
@@ -117,24 +117,26 @@ async def run_session(
     refuse_surroundings(settings.scratch)
     await anyio.to_thread.run_sync(sweep_leftovers, settings.scratch)
     path = directory or make_directory(settings.store, ready.campaign.id, lambda made: _fill(made, ready, settings))
-    with owned(path):
+    with ungrouped(), owned(path):
+        # Opening it for writing changes the file, which would break the seal of a campaign that is refused.
+        with closing(Ledger(path)) as seen:
+            state = read_state(seen)
+        if state.status == "finished" and state.decision is not None and not is_sealed(path):
+            # It was killed with its last step to go.
+            Ledger(path, write=True).close()
+            await anyio.to_thread.run_sync(seal, path)
+            return CampaignResult(path, state.decision, state.status, state.reason, state)
+        if state.campaign is not None:
+            refuse_other(ready, state, path)
+        elif directory is not None:
+            # It was killed before it had begun, perhaps under other conditions.
+            write_lock(path / "identity.lock", ready.conditions.tree)
+        # It speaks of what the files were: once they change it would accuse us.
+        unseal(path)
         ledger = Ledger(path, write=True)
         try:
-            state = read_state(ledger)
-            if state.status == "finished" and state.decision is not None and not is_sealed(path):
-                # It was killed with its last step to go.
-                ledger.close()
-                await anyio.to_thread.run_sync(seal, path)
-                return CampaignResult(path, state.decision, state.status, state.reason, state)
-            if state.campaign is not None:
-                refuse_other(ready, state, path)
-            elif directory is not None:
-                # It was killed before it had begun, perhaps under other conditions.
-                write_lock(path / "identity.lock", ready.conditions.tree)
             await _begin(ready, ledger, state, settings)
-            unseal(path)
             decision = await _through(ready, ledger, state, plugins, settings, control)
-            await ledger.add(("ended", "", {"status": control.status, "reason": control.reason}))
         finally:
             ledger.close()
         await anyio.to_thread.run_sync(seal, path)
@@ -309,7 +311,6 @@ async def _through(
         await experiment.heard(settlement)
         await settings.heard(settlement)
 
-    decision: Decision | None = None
     with control.owns(anyio.CancelScope()):
         async with _bench(ready, ledger, plugins, settings, control) as bench, ready.conditions.watch() as watch:
             runner = Runner(
@@ -329,11 +330,7 @@ async def _through(
             found = await watch.verify()
             if found:
                 control.drain("stopped", f"the conditions have changed: {'; '.join(map(str, found[:5]))}")
-            decision = await experiment.decide()
-            missing = experiment.missing()
-            if missing:
-                control.drain("incomplete", f"{missing} trials have no verdict; resuming runs only those")
-    return decision if decision is not None else await experiment.decide()
+    return await experiment.decide()
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from quintain.campaign.session import CampaignResult, CampaignSettings, run_sess
 from quintain.cli.campaign_live import CampaignWatcher
 from quintain.cli.project import add_project_options, plugins_of
 from quintain.cli.signals import obey_signals
-from quintain.errors import UsageError
+from quintain.errors import UsageError, ungrouped
 from quintain.model.campaign import Campaign, Split
 from quintain.model.codec import dumps, to_plain
 from quintain.model.decision import Verdict
@@ -144,7 +144,9 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
             group.cancel_scope.cancel()
         return result
 
-    return _said(anyio.run(through), args, aa=context.campaign.aa)
+    with ungrouped():
+        result = anyio.run(through)
+    return _said(result, args, aa=context.campaign.aa)
 
 
 def _said(result: CampaignResult, args: argparse.Namespace, *, aa: bool) -> int:
