@@ -13,7 +13,7 @@ import anyio
 from quintain.authoring import find_project
 from quintain.cli.live import Watcher
 from quintain.cli.project import Context, add_case_options, add_project_options, open_context, profiles, selected
-from quintain.errors import UsageError
+from quintain.errors import UsageError, ungrouped
 from quintain.model.case import Case
 from quintain.model.limits import LimitOverrides
 from quintain.model.plain import Plug
@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
         command=" ".join(sys.argv[1:]),
         project=context.project.root,
     )
-    result = anyio.run(_run, plan, context, settings, control, args.grace)
+    with ungrouped():
+        result = anyio.run(_run, plan, context, settings, control, args.grace)
     root = context.project.root
     elsewhere = None if find_project(Path.cwd()) == find_project(root) else _short(root)
     for line in summary_lines(result.summary, _short(result.directory), project=elsewhere):
