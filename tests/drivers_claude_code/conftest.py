@@ -13,7 +13,10 @@ from models.anthropic import Messages, say, turn
 from models.npm import installed
 from models.server import ModelServer, in_order, serving
 from quintain import Bound, Case, Event, Limits, Retry, Traced, TrialReport, run
+from quintain.model.tree import ChangeSet
 from quintain.runs.store import RunStore
+from quintain.trial.fixtures import load_record
+from quintain.workspace.blobs import BlobStore
 from quintain_driver_claude_code import claude_code_driver
 
 PACKAGE, VERSION = "@anthropic-ai/claude-code", "2.1.197"
@@ -60,9 +63,19 @@ class Ran:
         return [event for event in self.events if isinstance(event, kind)]
 
     @property
-    def workspace(self) -> dict[str, str]:
-        """Kinds of changes of the agent's files, by their paths."""
-        return {change.path: str(change.kind) for change in self.report.last.changes}
+    def files(self) -> dict[str, str]:
+        """Files that the agent left, by their paths, as texts."""
+        digest = self.report.last.changes
+        if digest is None:
+            return {}
+        blobs = BlobStore(self.store / "blobs")
+        changes = load_record(digest, ChangeSet, blobs).changes
+        entries = {change.path: change.after for change in changes if change.after is not None}
+        return {
+            path: blobs.read(entry.digest).decode()
+            for path, entry in entries.items()
+            if entry.digest is not None and not entry.omitted
+        }
 
 
 Trial = Callable[..., Awaitable[Ran]]
@@ -85,7 +98,8 @@ def trial(bind: Callable[..., Bound[Any]], tmp_path: Path) -> Trial:
 
     async def one(prompt: str = "Do it.", *, options: dict[str, Any] | None = None, **config: Any) -> Ran:
         more = {"limits": Limits(total_s=60, linger_s=2, grace_s=2), "retry": Retry(attempts=1), **(options or {})}
-        result = await run([Case("case", prompt)], driver=bind(**config), store=tmp_path / "store", **more)
+        case = Case("case", prompt, fixtures=more.pop("fixtures", None))
+        result = await run([case], driver=bind(**config), store=tmp_path / "store", **more)
         (report,) = result.reports()
         store = RunStore(result.directory)
         try:

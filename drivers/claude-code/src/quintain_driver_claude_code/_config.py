@@ -79,6 +79,7 @@ class ClaudeCodeConfig:
         settings: other settings, as in Claude Code's `settings.json`.
         hooks: hooks of settings and plugins may run.
         workspace_settings: settings, instructions, skills, agents and commands that lie in the workspace are heeded.
+        commands: a prompt that begins with a slash runs a command or a skill; otherwise it is told as it stands.
         background: commands and subagents may go on in the background.
         max_turns: model calls at most.
         max_budget_usd: money at most, as Claude Code counts it.
@@ -109,6 +110,7 @@ class ClaudeCodeConfig:
     settings: Mapping[str, Any] = field(factory=dict)
     hooks: bool = True
     workspace_settings: bool = True
+    commands: bool = False
     background: bool = True
     max_turns: int | None = None
     max_budget_usd: float | None = None

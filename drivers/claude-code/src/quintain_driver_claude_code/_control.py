@@ -22,9 +22,18 @@ def line(message: Message) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
 
-def user(prompt: str) -> Message:
-    """The task."""
-    return {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": prompt}]}}
+def user(prompt: str, commands: bool) -> Message:
+    """The task.
+
+    Args:
+        prompt: what to tell the agent.
+        commands: a prompt that begins with a slash is a command.
+    """
+    content = [{"type": "text", "text": prompt}]
+    if prompt.startswith("/") and not commands:
+        # With a second part, which it drops, it takes the first for what it is.
+        content.append({"type": "text", "text": ""})
+    return {"type": "user", "message": {"role": "user", "content": content}}
 
 
 def request(id: str, subtype: str, **more: Any) -> Message:

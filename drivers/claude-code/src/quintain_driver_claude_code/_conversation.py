@@ -65,10 +65,12 @@ class Conversation:
     Args:
         prompt: the task.
         servers: names of the tool servers without which the agent is not the one that was asked for.
+        commands: a prompt that begins with a slash is a command.
     """
 
-    def __init__(self, prompt: str, servers: tuple[str, ...] = ()) -> None:
+    def __init__(self, prompt: str, servers: tuple[str, ...] = (), *, commands: bool = False) -> None:
         self._prompt = prompt
+        self._commands = commands
         self._servers = servers
         self._number = 0
         self._content = Content()
@@ -96,7 +98,7 @@ class Conversation:
 
     def begin(self) -> list[_control.Message]:
         """What to say first."""
-        return [_control.request("quintain-begin", "initialize", hooks=None), _control.user(self._prompt)]
+        return [_control.request("quintain-begin", "initialize", hooks=None), _control.user(self._prompt, self._commands)]
 
     def feed(self, line: Line) -> Step:
         """Take one line. Never raises, whatever it is."""

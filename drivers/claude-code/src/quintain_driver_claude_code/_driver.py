@@ -39,7 +39,7 @@ async def _open(config: ClaudeCodeConfig, launch: Launch) -> AsyncIterator[Sessi
     above = tuple(launch.workspace.parents)
     usd = launch.allowance.usd
     argv = (str(program), *arguments(config, mcp=home.mcp, plugins=home.plugins, above=above, usd=usd))
-    conversation = Conversation(launch.prompt, home.servers)
+    conversation = Conversation(launch.prompt, home.servers, commands=config.commands)
 
     async def explain() -> str:
         return await _explained(launch, program, env)
