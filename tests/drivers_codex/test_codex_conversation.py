@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -415,3 +416,19 @@ def test_it_can_be_stopped_only_while_its_turn_goes_on() -> None:
 
 def test_a_question_of_another_session_is_nobodys() -> None:
     assert Conversation(TASK).answer(Question("q", "ask"), Answer("q", "ask", text="x")) == ()
+
+
+def test_a_stream_of_100_mb_leaves_nothing_behind() -> None:
+    conversation = Conversation(TASK)
+    taken(OPENED, conversation)
+    text = "x" * 5_000_000
+    line = Line(json.dumps(item("completed", "commandExecution", command="ls", aggregatedOutput=text)).encode())
+    delta = Line(json.dumps(notice("item/agentMessage/delta", itemId="m", delta=text)).encode())
+    tracemalloc.start()
+    for _ in range(10):
+        conversation.feed(line)
+        conversation.feed(delta)
+    left, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert left < 2_000_000
+    assert peak < 60_000_000

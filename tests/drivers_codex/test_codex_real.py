@@ -62,6 +62,14 @@ async def test_it_says_who_it_is_and_finishes(attempt: Try) -> None:
     assert "Say it." in prompts(tried.models.asked[0])
 
 
+async def test_a_run_says_which_program_it_was(attempt: Try) -> None:
+    tried = await attempt(DONE)
+    lock = (tried.directory / "identity.lock").read_text()
+    assert f"codex-cli {VERSION}" in lock
+    assert "binary" in lock
+    assert "sk-test" not in lock
+
+
 async def test_tokens_are_counted_once_and_money_is_unknown(attempt: Try) -> None:
     tried = await attempt(turn(shell("true")), turn(shell("true")), DONE)
     spend = tried.report.spend.agent
@@ -321,6 +329,17 @@ async def test_what_a_subagent_does_has_its_name_and_is_counted(attempt: Try, hi
     assert spend.calls == len(tried.models.asked)
     assert spend.tokens is not None
     assert spend.tokens.total == 150 * spend.calls
+
+
+async def test_instructions_of_the_workspace_are_read(
+    codex: str, serve: Callable[..., ModelServer], store: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "fixtures").mkdir()
+    (tmp_path / "fixtures" / "AGENTS.md").write_text("word of the project")
+    models = serve(DONE)
+    case = Case("real", "Do it.", fixtures=tmp_path / "fixtures")
+    await run([case], driver=codex_driver(**settings(models, codex)), store=store, retry=Retry(attempts=1))
+    assert "word of the project" in "\n".join(prompts(models.asked[0]))
 
 
 async def test_an_endpoint_of_the_environment_is_used(attempt: Try, serve: Callable[..., ModelServer]) -> None:

@@ -5,15 +5,17 @@ Codex keeps its settings, credentials and sessions under CODEX_HOME. Trials that
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quintain import Launch, QuintainError
+from quintain import Failure, Launch, QuintainError
 
 from quintain_driver_codex._config import BASE_URL, KEYS, CodexConfig
 from quintain_driver_codex._toml import dumps, merged
@@ -34,6 +36,21 @@ CLEAN: Mapping[str, Any] = {
     # Other trials may lie there.
     "sandbox_workspace_write": {"exclude_slash_tmp": True},
 }
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""Errors of a disk and not of who asks it."""
+
+
+class HomeError(QuintainError):
+    """The private home of a trial can't be made; says which class of failure that is.
+
+    Args:
+        error: of the system.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"Codex's home can't be made: {error.strerror}: {error.filename}")
+        self.failure = Failure.DISK if error.errno in FULL else Failure.CRASH
 
 
 def lay_out(config: CodexConfig, launch: Launch, user: Path) -> dict[str, str]:
@@ -63,7 +80,7 @@ def lay_out(config: CodexConfig, launch: Launch, user: Path) -> dict[str, str]:
         if config.provider is None:
             _credentials(environment, user, place)
     except OSError as error:
-        raise QuintainError(f"Codex's home can't be made: {error.strerror}: {error.filename}") from error
+        raise HomeError(error) from error
     return {**config.env, "CODEX_HOME": str(place)}
 
 
@@ -134,11 +151,12 @@ def _credentials(environment: Mapping[str, str], user: Path, place: Path) -> Non
         _write(place / "auth.json", json.dumps({"OPENAI_API_KEY": key}))
         return
     try:
-        handle = os.open(user / "auth.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = os.open(user / "auth.json", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return  # it says itself that it isn't logged in
     with os.fdopen(handle, "r", encoding="utf-8") as file:
-        _write(place / "auth.json", file.read())
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            _write(place / "auth.json", file.read())
 
 
 def _write(path: Path, text: str) -> None:
