@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Runtime,
         Session,
     )
+    from quintain.contracts.preflight import answers_with, leaves_file
     from quintain.contracts.sink import Sink, SinkContext, SinkSpec
     from quintain.contracts.tables import assertion_from_table
     from quintain.errors import (
@@ -107,6 +108,7 @@ _HOMES = {
     "contracts.configs": "NoConfig",
     "contracts.driver": "AgentProcess Bound Capability DriverSpec Executable ExperimentPolicy IdentityContext Launch "
     "Line ModelEndpoint Runtime Session",
+    "contracts.preflight": "answers_with leaves_file",
     "contracts.sink": "Sink SinkContext SinkSpec",
     "contracts.tables": "assertion_from_table",
     "errors": "AuthoringError LaunchError PluginError PolicyViolation ProcessGone QuintainError UsageError WorkspaceError",
@@ -245,12 +247,14 @@ __all__ = [
     "WorkspaceError",
     "__version__",
     "answerer_of",
+    "answers_with",
     "assertion_from_table",
     "check",
     "disjoint",
     "driver_of",
     "hookimpl",
     "inclusive",
+    "leaves_file",
     "of_type",
     "reported_cost",
     "run",

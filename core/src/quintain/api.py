@@ -13,19 +13,19 @@ import anyio
 from attrs import evolve
 
 from quintain.contracts.answerer import AnswererSpec
-from quintain.contracts.assertion import AssertionSpec, Checked
 from quintain.contracts.driver import Bound, DriverSpec
 from quintain.contracts.sink import Sink
 from quintain.errors import UsageError
 from quintain.functions import DENY, AnswerFunction, answerer_of
 from quintain.model.campaign import Campaign
-from quintain.model.case import Assertion, Case
+from quintain.model.case import Case
 from quintain.model.codec import to_plain
 from quintain.model.limits import Limits, Retry
 from quintain.model.plain import Plug
 from quintain.model.project import Profile
 from quintain.model.trial import Isolation, TrialReport
 from quintain.plugins import Plugins
+from quintain.runs.checks import with_checks
 from quintain.runs.control import Control
 from quintain.runs.plan import make_plan
 from quintain.runs.run import RunResult, Settings, run_plan
@@ -99,7 +99,7 @@ async def run(
                 isolation=isolation or Isolation(),
             ),
         )
-    ready, known = _with_checks(cases, known)
+    ready, known = with_checks(cases, known)
     plan = make_plan(ready, profiles, known, BlobStore(Path(store) / "blobs"), repeat=repeat, seed=seed)
     settings = Settings(
         store=Path(store),
@@ -192,19 +192,3 @@ def _answerer_plug(answerer: AnswererSpec[Any] | AnswerFunction | str, plugins: 
         return Plug(answerer), plugins
     spec = answerer if isinstance(answerer, AnswererSpec) else answerer_of(answerer)
     return Plug(spec.name), plugins.with_(spec)
-
-
-def _with_checks(cases: Iterable[Case], plugins: Plugins) -> tuple[tuple[Case, ...], Plugins]:
-    """Make plain assertions of functions; each function becomes a type of assertion of its own."""
-    ready, specs = [], dict[int, AssertionSpec[Any]]()
-    for case in cases:
-        assertions = []
-        for assertion in case.assertions:
-            if isinstance(assertion, Checked) and assertion.spec is not None:
-                spec = specs.setdefault(
-                    id(assertion.spec), evolve(assertion.spec, name=f"{assertion.type}-{len(specs) + 1}")
-                )
-                assertion = Assertion(spec.name, id=assertion.id, required=assertion.required, weight=assertion.weight)
-            assertions.append(assertion)
-        ready.append(evolve(case, assertions=tuple(assertions)))
-    return tuple(ready), plugins.with_(*specs.values())

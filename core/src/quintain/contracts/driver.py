@@ -308,6 +308,10 @@ class DriverSpec(Generic[C]):
         config: attrs class; what files say is structured into it strictly.
         runtime: what it will execute and can do under a configuration.
         experiment: its demands on reproducible configurations.
+        preflight: a small task by which an agent under a configuration shows that it works: it reaches its model,
+            writes a file and runs a command, as far as the configuration lets it. The case is run before anything is
+            spent on others; its assertions say what must be there afterwards (`leaves_file`, `answers_with`). None: there
+            is nothing to try.
         summary: one line for people.
         version: of the driver, for drivers that come from no distribution.
     """
@@ -317,6 +321,7 @@ class DriverSpec(Generic[C]):
     config: type[C] = field(default=NoConfig)  # type: ignore[assignment]  # the default stands for "no configuration"
     runtime: Callable[[C], Runtime] = _no_runtime
     experiment: ExperimentPolicy[C] = field(factory=ExperimentPolicy)
+    preflight: Callable[[C], Case] | None = None
     summary: str = ""
     version: str | None = None
 
