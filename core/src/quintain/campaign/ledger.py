@@ -123,6 +123,13 @@ class Ledger:
         self.store.close()
 
     @property
+    def info_text(self) -> str:
+        """What was said of the whole at its beginning, as it is stored."""
+        with self._errors():
+            found = self._db.execute("SELECT value FROM meta WHERE key = 'run'").fetchone()
+            return str(found[0]) if found else ""
+
+    @property
     def head(self) -> str:
         """Digest of the last entry, which stands for all of them."""
         with self._errors():
@@ -203,6 +210,8 @@ class Ledger:
         before, expected = GENESIS, 1
         with self._errors():
             for seq, kind, name, body, digest in self._db.execute("SELECT * FROM entries ORDER BY seq"):
+                if not all(isinstance(text, str) for text in (kind, name, body)):
+                    return expected
                 before = chained(before, kind, name, body)
                 if seq != expected or digest != before:
                     return expected

@@ -100,18 +100,10 @@ class Ready:
             template.order,
             trial=slot.trial,
             repetition=slot.repetition,
-            seed=self.seed(slot),
+            seed=seed_of(self.campaign, slot.candidate, slot.repetition),
             allowance=bound,
         )
         return order, template
-
-    def seed(self, slot: Slot) -> int:
-        """The seed of a slot, the same for all candidates: they differ in nothing but what is under test.
-
-        In an A/A campaign that would leave no noise to be seen, so there the second baseline has seeds of its own.
-        """
-        own = AA_SEEDS if slot.candidate == AA else 0
-        return self.campaign.seed + own + slot.repetition - 1
 
     def key(self, slot: Slot) -> str:
         """Digest of everything that decides the result of a slot, but chance."""
@@ -128,4 +120,13 @@ class Ready:
                     "case": self.conditions.case(slot.case),
                 }
             )
-        return f"{kind}#{self.seed(slot)}"
+        return f"{kind}#{seed_of(self.campaign, slot.candidate, slot.repetition)}"
+
+
+def seed_of(campaign: Campaign, candidate: str, repetition: int) -> int:
+    """The seed of a trial, the same for all candidates: they differ in nothing but what is under test.
+
+    In an A/A campaign that would leave no noise to be seen, so there the second baseline has seeds of its own.
+    """
+    own = AA_SEEDS if candidate == AA else 0
+    return campaign.seed + own + repetition - 1

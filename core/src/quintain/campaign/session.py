@@ -19,6 +19,7 @@ from quintain.campaign.experiment import Experiment
 from quintain.campaign.ledger import Ledger, New, text_digest
 from quintain.campaign.owner import owned
 from quintain.campaign.plan import money_problems, phases_of
+from quintain.campaign.preflight import Tower
 from quintain.campaign.ready import CandidateTemplate, Ready
 from quintain.campaign.reuse import Reuse
 from quintain.campaign.runner import Runner, Settlement
@@ -37,12 +38,13 @@ from quintain.plugins import Plugins
 from quintain.process import Keepers
 from quintain.runs.collector import patient_collector
 from quintain.runs.control import Control
+from quintain.runs.preflight import Preflight
 from quintain.trial.bench import Bench
 from quintain.version import VERSION
 from quintain.workspace.area import Areas, refuse_surroundings, sweep_leftovers
 
 
-async def _nobody(settlement: Settlement) -> None:
+async def _nobody(what: object) -> None:
     return None
 
 
@@ -59,6 +61,8 @@ class CampaignSettings:
         reuse: directories of campaigns whose equal trials are taken instead of being run again.
         heard: told of each trial after it is settled.
         began: told once everything is ready, before the first trial.
+        preflight: try each way to run before the first trial; see `quintain.campaign.preflight`.
+        tried: told of each that was tried.
     """
 
     store: Path
@@ -69,6 +73,8 @@ class CampaignSettings:
     reuse: tuple[Path, ...] = ()
     heard: Callable[[Settlement], Awaitable[None]] = _nobody
     began: Callable[[Path, State], Awaitable[None]] | None = None
+    preflight: bool = True
+    tried: Callable[[Preflight], Awaitable[None]] = _nobody
 
 
 @frozen
@@ -180,6 +186,10 @@ def refuse_other(ready: Ready, state: State, path: Path) -> None:
         raise UsageError(
             f"the conditions are not those under which it was begun:{_listed(changed)}", where=str(path), hint=again
         )
+    if state.campaign["identity"] != ready.conditions.root:
+        raise UsageError(
+            "its identity.lock is not the one under which it was begun", where=str(path), hint="put the old one back"
+        )
     if state.campaign["subject"] != ready.captured.digest:
         raise UsageError(
             "the subject has changed since the campaign was begun",
@@ -218,7 +228,8 @@ async def _begin(ready: Ready, ledger: Ledger, state: State, settings: CampaignS
             "subject": ready.captured.digest,
             "captured": store_captured(ready.captured, ready.blobs),
         }
-        entries.append(("campaign", ready.campaign.id, {**state.campaign, "identity": ready.conditions.root}))
+        state.campaign["identity"] = ready.conditions.root
+        entries.append(("campaign", ready.campaign.id, {**state.campaign, "run": text_digest(ledger.info_text)}))
     entries.append(("session", str(state.sessions + 1), _session(settings)))
     if state.sessions == 0 or state.budget != ready.campaign.budget:
         state.budget = ready.campaign.budget
@@ -326,6 +337,9 @@ async def _through(
                 heard=heard,
             )
             with patient_collector():
+                if settings.preflight and not state.settled:
+                    tower = Tower(ledger, account, control, bench, settings.tried)
+                    await tower.through(ready, plugins, concurrency=settings.concurrency)
                 await experiment.through(runner)
             found = await watch.verify()
             if found:

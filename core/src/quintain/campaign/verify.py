@@ -7,15 +7,17 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quintain.campaign.experiment import decision_of
 from quintain.campaign.ledger import Entry, Ledger, file_digest, text_digest
 from quintain.campaign.metrics import figures_of
-from quintain.campaign.seal import unsealed
+from quintain.campaign.ready import seed_of
+from quintain.campaign.seal import is_sealed, unsealed
 from quintain.campaign.settled import Settled, settled_from
 from quintain.campaign.state import State, read_state
-from quintain.errors import QuintainError, RecordError, StoreError
+from quintain.candidates import captured_of
+from quintain.errors import QuintainError, StoreError
 from quintain.identity.lock import read_lock
 from quintain.model.campaign import Campaign
 from quintain.model.codec import from_plain, to_plain
@@ -72,9 +74,7 @@ def verify(directory: Path, blobs: BlobStore) -> Verification:
     ledger = Ledger(directory)
     try:
         look = _Look(ledger, blobs)
-        problems = [*look.problems()]
-        if look.ended:
-            problems += unsealed(directory)
+        problems = [*look.problems(), *look.sealed()]
         return Verification(
             directory,
             tuple(dict.fromkeys(problems)),
@@ -89,6 +89,22 @@ def verify(directory: Path, blobs: BlobStore) -> Verification:
         ledger.close()
 
 
+_TABLES = {"meta", "orders", "trials", "traces", "gradings", "entries"}
+
+_NONSENSE = (QuintainError, sqlite3.Error, ValueError, TypeError, KeyError, AttributeError, LookupError, OSError)
+"""What reading a record may raise in which somebody wrote anything whatever."""
+
+
+def _same(text: object, digest: str) -> bool:
+    """SQLite keeps values of any type in any column."""
+    return isinstance(text, str) and text_digest(text) == digest
+
+
+def _is_of(order: TrialOrder, report: TrialReport) -> bool:
+    mine = report.candidate, report.case, report.profile
+    return (order.candidate, order.case.id, order.profile) == mine
+
+
 class _Look:
     """One look at a campaign, which counts what it has seen."""
 
@@ -99,6 +115,7 @@ class _Look:
         self.entries = 0
         self.trials = 0
         self.seen: set[str] = set()
+        self._orders_read: dict[int, TrialOrder] = {}
         self.decision: Decision | None = None
 
     def problems(self) -> Iterator[str]:
@@ -113,11 +130,34 @@ class _Look:
             return
         self.entries = len(entries)
         self.ended = state.status != "running"
-        yield from self._conditions(entries)
-        orders = dict(self._orders(entries))
-        yield from self._stored_orders(orders)
-        yield from self._stored_trials(state, entries)
-        yield from self._decided(state, entries)
+        for what, look in (
+            ("the tables", self._tables()),
+            ("the conditions", self._conditions(entries)),
+            ("the subject", self._subject(state)),
+            ("the orders", self._stored_orders(dict(self._orders(entries)))),
+            ("the trials", self._stored_trials(state, entries)),
+            ("the decision", self._decided(state, entries)),
+        ):
+            try:
+                yield from look
+            except _NONSENSE as error:
+                yield f"{what} can't be understood: {error}"
+
+    def sealed(self) -> Iterator[str]:
+        """What is not as the seal says; a campaign whose last session did not come to an end has none."""
+        if self.ended or is_sealed(self._ledger.directory):
+            yield from unsealed(self._ledger.directory)
+            if not self.ended:
+                yield "it has a seal, but the ledger says nothing of its end"
+
+    def _tables(self) -> Iterator[str]:
+        """Nothing lies in the record that nobody looks at."""
+        found = {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")}
+        for name in sorted(found ^ _TABLES):
+            yield f"the table {name} {'was added' if name in found else 'is gone'}"
+        for (key,) in self._rows("SELECT key FROM meta ORDER BY key"):
+            if key not in ("schema", "run", "ledger"):
+                yield f"{key} was added to what is said of the whole"
 
     def _conditions(self, entries: list[Entry]) -> Iterator[str]:
         """The lock file says what the ledger says."""
@@ -131,6 +171,18 @@ class _Look:
                 continue
             if root != entry.body["identity"]:
                 yield f"identity.lock is not the one under which the campaign began ({entry.body['identity']})"
+            if not _same(self._ledger.info_text, entry.body["run"]):
+                yield "what is said of the whole campaign was changed"
+
+    def _subject(self, state: State) -> Iterator[str]:
+        """What was under test is still there."""
+        digest = (state.campaign or {}).get("captured")
+        if digest is not None:
+            captured = captured_of(digest, self._blobs)
+            yield from self._files(captured.tree, "the subject")
+        for id, candidate in state.candidates.items():
+            for path, content in candidate.components.items():
+                yield from self._content(content, f"the candidate {id}: {path}")
 
     def _orders(self, entries: list[Entry]) -> Iterator[tuple[str, str]]:
         for entry in entries:
@@ -144,11 +196,11 @@ class _Look:
                 yield f"order {number} is gone"
             elif number not in orders:
                 yield f"order {number} was added"
-            elif text_digest(stored[number]) != orders[number]:
+            elif not _same(stored[number], orders[number]):
                 yield f"order {number} was changed"
             else:
-                order = from_plain(json.loads(stored[number]), TrialOrder)
-                for tree in (order.fixtures, order.hidden):
+                order = self._orders_read[int(number)] = from_plain(json.loads(stored[number]), TrialOrder)
+                for tree in (order.fixtures, order.hidden, order.subject):
                     yield from self._tree(tree, f"the fixtures of {order.case.id}")
 
     def _stored_trials(self, state: State, entries: list[Entry]) -> Iterator[str]:
@@ -156,11 +208,17 @@ class _Look:
         traces: dict[str, str] = {}
         for entry in entries:
             if entry.kind == "settled":
+                # That of a trial which was taken up again is written anew, after all others.
+                latest.pop(entry.name, None)
                 latest[entry.name] = settled = settled_from(entry.name, entry.body)
                 traces.update({f"{entry.name} {kind}": digest for kind, digest in settled.traces.items()})
         columns = "trial, case_id, profile, candidate, repetition, template, seed, outcome, scored, passed, score,"
         columns += " attempts, duration_s, tokens, usd, cost_state, report"
         found = set()
+        campaign = self._campaign(state)
+        order = [trial for (trial,) in self._rows("SELECT trial FROM trials ORDER BY seq")]
+        if order != [trial for trial in latest if trial in set(order)]:
+            yield "the trials are not in the order in which they were settled"
         for row in self._rows(f"SELECT {columns} FROM trials"):
             trial = row[0]
             found.add(trial)
@@ -168,7 +226,7 @@ class _Look:
             if trial not in latest:
                 yield f"trial {trial} was added"
                 continue
-            yield from self._trial(row, latest[trial], traces)
+            yield from self._trial(campaign, row, latest[trial])
         for trial in latest.keys() - found:
             yield f"trial {trial} is gone"
         yield from self._traces(traces)
@@ -176,15 +234,18 @@ class _Look:
         if extra:
             yield f"{extra} gradings were added; the decision knows nothing of them"
 
-    def _trial(self, row: Row, settled: Settled, traces: dict[str, str]) -> Iterator[str]:
-        trial, text = str(row[0]), str(row[-1])
-        if text_digest(text) != settled.report:
+    def _trial(self, campaign: Campaign, row: Row, settled: Settled) -> Iterator[str]:
+        trial, text = str(row[0]), row[-1]
+        if not _same(text, settled.report):
             yield f"the report of {trial} was changed"
             return
         report = from_plain(json.loads(text), TrialReport)
-        order = self._ledger.store.order(trial)
+        order = self._orders_read.get(row[5])
+        if order is None or not _is_of(order, report):
+            yield f"the row of {trial} names the order of another trial"
+            return
         # Python's True equals 1, which is how SQLite keeps it.
-        if row_of(order, row[5], report) != row:
+        if row_of(evolve(order, seed=seed_of(campaign, report.candidate, report.repetition)), row[5], report) != row:
             yield f"the row of {trial} says something else than its report"
         figures = figures_of(report, settled.figures.split, settled.figures.cluster)
         if to_plain(figures) != to_plain(settled.figures):
@@ -213,15 +274,22 @@ class _Look:
         except QuintainError as error:
             yield f"{what}: {error}"
             return
+        yield from self._files(tree, what)
+
+    def _files(self, tree: Tree, what: str) -> Iterator[str]:
         for path, entry in tree.entries.items():
             yield from self._file(entry, f"{what}: {path}")
 
     def _file(self, entry: TreeEntry | None, what: str) -> Iterator[str]:
-        if entry is None or entry.digest is None or entry.omitted or entry.digest in self.seen:
+        if entry is not None and entry.digest is not None and not entry.omitted:
+            yield from self._content(entry.digest, what)
+
+    def _content(self, digest: str, what: str) -> Iterator[str]:
+        if digest in self.seen:
             return
-        self.seen.add(entry.digest)
+        self.seen.add(digest)
         try:
-            self._blobs.read(entry.digest)
+            self._blobs.read(digest)
         except QuintainError as error:
             yield f"{what}: {error}"
 
@@ -237,10 +305,9 @@ class _Look:
                     if wanted is not None:
                         yield f"the {kind} of {trial}, attempt {attempt}, are gone"
                     continue
-                now = text_digest(text) if text is not None else file_digest(path)
                 if wanted is None:
                     yield f"the {kind} of {trial}, attempt {attempt}, were added"
-                elif now != wanted:
+                elif not (_same(text, wanted) if text is not None else file_digest(path) == wanted):
                     yield f"the {kind} of {trial}, attempt {attempt}, were changed"
         for name in rest:
             yield f"the evidence {name} is gone"
@@ -253,14 +320,12 @@ class _Look:
         then = State()
         for entry in entries[: last.seq - 1]:
             then.take(entry)
-        try:
-            campaign = from_plain(state.campaign["campaign"], Campaign)
-        except RecordError as error:
-            yield f"the campaign in the ledger can't be understood: {error}"
-            return
-        self.decision = decision_of(campaign, then, last.body["planned"])
+        self.decision = decision_of(self._campaign(state), then, last.body["planned"])
         if to_plain(self.decision) != last.body["decision"]:
             yield "the decision does not follow from the evidence"
+
+    def _campaign(self, state: State) -> Campaign:
+        return from_plain((state.campaign or {})["campaign"], Campaign)
 
     def _rows(self, query: str) -> Iterator[Row]:
         try:

@@ -53,7 +53,7 @@ class RunStore:
         try:
             self._db = _connect(self._path, write)
             version = int(self._meta("schema") or 0)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:
             raise self._damaged(error) from error
         if version != SCHEMA:
             raise StoreError(
