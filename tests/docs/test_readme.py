@@ -62,7 +62,7 @@ def test_the_example_needs_the_rules_that_answer(checkout: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("heading", ["Run it", "Test it"])
 def test_both_commands_install_the_members_of_the_workspace(heading: str) -> None:
-    named = re.findall(r"\./([\w/]+)", _block(heading, "sh"))
+    named = re.findall(r"\./([\w/-]+)", _block(heading, "sh"))
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert sorted(named) == sorted(settings["tool"]["quintain"]["workspace"]["members"])
 
