@@ -136,6 +136,7 @@ async def run_campaign(
     reuse: Iterable[Path | str] = (),
     control: Control | None = None,
     on_trial: Callable[[Settlement], Awaitable[None]] | None = None,
+    preflight: bool = True,
 ) -> CampaignResult:
     """Compare candidates with the baseline under one budget and one identity. Works on asyncio and trio.
 
@@ -148,6 +149,7 @@ async def run_campaign(
         reuse: directories of campaigns in the same store; their trials are taken where everything is equal.
         control: stops it from outside.
         on_trial: told of each trial after it is settled.
+        preflight: try each way to run before the first trial, if its driver says how; one that does not work stops it.
 
     Returns:
         The decision, and the way to the evidence.
@@ -163,7 +165,11 @@ async def run_campaign(
     check_campaign(campaign, METRICS)
     known = _known(plugins)
     settings = CampaignSettings(
-        store=Path(store), concurrency=concurrency, command="quintain.run_campaign", reuse=tuple(map(Path, reuse))
+        store=Path(store),
+        concurrency=concurrency,
+        command="quintain.run_campaign",
+        reuse=tuple(map(Path, reuse)),
+        preflight=preflight,
     )
     if on_trial is not None:
         settings = evolve(settings, heard=on_trial)

@@ -92,10 +92,13 @@ class Experiment:
 
     async def _run(self, runner: Runner, candidates: Sequence[str], splits: Iterable[str], repetitions: int) -> None:
         for split in splits:
-            if self._control.draining:
+            # What was stopped before its first trial is missing all of them, and has no other verdict.
+            if self._control.draining and self._planned:
                 return
             slots = self.slots(candidates, split, repetitions)
             self._planned.update((slot.trial, slot) for slot in slots)
+            if self._control.draining:
+                return
             if self._monitor is not None and split == "validation":
                 self._monitor.expect(slots)
             await runner.run(slots)

@@ -62,14 +62,14 @@ class State:
             self.status, self.reason = "running", None
         self._session_s = max(self._session_s, body["t"])
         match entry.kind:
-            case "reserved":
+            case "reserved" | "preflight_began":
                 self.open[name] = charge_from(body["charge"])
             case "settled":
                 settled = settled_from(name, body)
                 self.settled[name] = settled
                 self.open.pop(name, None)
                 self.spent += settled.charge
-            case "abandoned":
+            case "abandoned" | "preflight":
                 self.spent += charge_from(body["charge"])
                 self.open.pop(name, None)
             case "released":

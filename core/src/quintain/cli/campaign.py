@@ -64,6 +64,7 @@ def add_running_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-j", dest="concurrency", type=int, metavar="N", help="trials at once")
     parser.add_argument("--grace", type=float, default=10.0, metavar="S", help="seconds to finish after Ctrl-C")
     parser.add_argument("--reuse", action="append", default=[], metavar="DIR", help="take equal trials from a campaign")
+    parser.add_argument("--no-preflight", action="store_true", help="don't try each profile before the first trial")
     parser.add_argument("--executor", default="local", metavar="E", help="who runs the trials")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of single trials")
     parser.add_argument("--json", action="store_true", help="print events as JSON lines on standard output")
@@ -130,6 +131,8 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
         command=" ".join(sys.argv[1:]),
         heard=watcher.heard,
         began=watcher.began,
+        preflight=not args.no_preflight,
+        tried=watcher.tried,
         reuse=tuple(Path(name) for name in args.reuse),
     )
     if context.quarantined:

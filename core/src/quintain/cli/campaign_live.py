@@ -11,6 +11,7 @@ from quintain.campaign.state import State
 from quintain.model.codec import dumps, to_plain
 from quintain.reporting.text import clean
 from quintain.reporting.trial import report_lines
+from quintain.runs.preflight import Preflight
 
 
 class CampaignWatcher:
@@ -40,6 +41,14 @@ class CampaignWatcher:
         print(f"{directory.name}: {candidates}{done}", file=self._output, flush=True)
         for candidate, problems in state.rejected.items():
             print(f"refused  {candidate}: {clean('; '.join(problems))}", file=self._output, flush=True)
+
+    async def tried(self, preflight: Preflight) -> None:
+        """Say whether a way to run works."""
+        if self._json:
+            said = {"profiles": preflight.flight.profiles, "tried": preflight.report is not None}
+            print(dumps({"type": "preflight", **said, "problems": preflight.problems}), flush=True)
+        elif preflight.report is not None:
+            print(f"tried    {clean(preflight.describe())}", file=self._output, flush=True)
 
     async def heard(self, settlement: Settlement) -> None:
         """Say how a trial went."""
