@@ -32,7 +32,7 @@ def user(tmp_path: Path) -> Path:
 def laid_out(tmp_path: Path, user: Path, environment: dict[str, str] | None = None, **config: Any) -> Path:
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
-    launch: Any = SimpleNamespace(home=home, environment=environment or {})
+    launch: Any = SimpleNamespace(home=home, workspace=tmp_path / "work", environment=environment or {})
     env = lay_out(CodexConfig(**config), launch, user)
     return Path(env["CODEX_HOME"])
 
@@ -83,7 +83,7 @@ def test_that_of_the_user_has_what_steers_it_and_neither_sessions_nor_trust(tmp_
     ]
     found = tomllib.loads((place / "config.toml").read_text())
     assert found["model"] == "m"
-    assert "projects" not in found
+    assert found["projects"] == {str(tmp_path / "work"): {"trust_level": "trusted"}}
 
 
 def test_a_skill_that_is_not_there_is_told(tmp_path: Path, user: Path) -> None:

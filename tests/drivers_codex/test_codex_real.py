@@ -331,15 +331,24 @@ async def test_what_a_subagent_does_has_its_name_and_is_counted(attempt: Try, hi
     assert spend.tokens.total == 150 * spend.calls
 
 
-async def test_instructions_of_the_workspace_are_read(
-    codex: str, serve: Callable[..., ModelServer], store: Path, tmp_path: Path
+@pytest.mark.parametrize("sandbox", ["read-only", "workspace-write"])
+@pytest.mark.parametrize("trust", [True, False])
+async def test_instructions_and_settings_of_the_workspace_count_if_they_are_trusted(
+    codex: str, serve: Callable[..., ModelServer], store: Path, tmp_path: Path, sandbox: str, trust: bool
 ) -> None:
-    (tmp_path / "fixtures").mkdir()
+    skill = tmp_path / "fixtures" / ".agents" / "skills" / "greet"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: greet\ndescription: skill of the project\n---\n")
     (tmp_path / "fixtures" / "AGENTS.md").write_text("word of the project")
+    (tmp_path / "fixtures" / ".codex").mkdir()
+    (tmp_path / "fixtures" / ".codex" / "config.toml").write_text('developer_instructions = "setting of the project"')
     models = serve(DONE)
     case = Case("real", "Do it.", fixtures=tmp_path / "fixtures")
-    await run([case], driver=codex_driver(**settings(models, codex)), store=store, retry=Retry(attempts=1))
-    assert "word of the project" in "\n".join(prompts(models.asked[0]))
+    driver = codex_driver(**settings(models, codex, sandbox=sandbox, trust=trust))
+    await run([case], driver=driver, store=store, retry=Retry(attempts=1))
+    told = "\n".join(prompts(models.asked[0]))
+    assert "skill of the project" in told
+    assert ("word of the project" in told, "setting of the project" in told) == (trust, trust)
 
 
 async def test_an_endpoint_of_the_environment_is_used(attempt: Try, serve: Callable[..., ModelServer]) -> None:

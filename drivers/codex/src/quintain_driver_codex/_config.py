@@ -47,6 +47,7 @@ class CodexConfig:
         network: commands in the sandbox "workspace-write" may reach the network.
         approval: when Codex asks for permission: "on-request", "untrusted" or "never".
         questions: let the model ask its user (Codex calls the feature under development).
+        trust: instructions, settings, hooks and rules of the workspace count; its skills always do.
         instructions: added to what the model is told about its task.
         mcp_servers: tool servers by name, each as a table of Codex's own `config.toml`; a server is `required` unless
             its table says otherwise, so that the first turn waits for it.
@@ -67,6 +68,7 @@ class CodexConfig:
     network: bool = False
     approval: Approval = "on-request"
     questions: bool = True
+    trust: bool = True
     instructions: str | None = None
     mcp_servers: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     skills: tuple[str, ...] = field(default=(), converter=_texts)

@@ -72,7 +72,8 @@ def lay_out(config: CodexConfig, launch: Launch, user: Path) -> dict[str, str]:
         place.mkdir(mode=0o700, exist_ok=True)
         of_user = _user_settings(user) if config.isolation == "user" else {}
         environment = {**launch.environment, **config.env}
-        _write(place / "config.toml", dumps(settings(config, of_user, environment.get(BASE_URL))))
+        found = settings(config, of_user, environment.get(BASE_URL))
+        _write(place / "config.toml", dumps({**found, "projects": _trust(config, launch.workspace)}))
         if config.isolation == "user":
             _copy_user(user, place)
         for skill in config.skills:
@@ -109,6 +110,12 @@ def settings(config: CodexConfig, of_user: Mapping[str, Any], base_url: str | No
         asked["model_provider"] = "endpoint"
         asked["model_providers"] = {"endpoint": _endpoint(url)}
     return merged(merged(found, asked), config.config)
+
+
+def _trust(config: CodexConfig, workspace: Path) -> dict[str, Any]:
+    """Say it, because otherwise it depends on the sandbox whether Codex trusts where it works."""
+    level = "trusted" if config.trust else "untrusted"
+    return {place: {"trust_level": level} for place in sorted({str(workspace), str(workspace.resolve())})}
 
 
 def _endpoint(url: str) -> dict[str, Any]:
