@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+import quintain
 from attrs import evolve
 from quintain import (
     Capability,
@@ -18,6 +20,7 @@ from quintain import (
     Failed,
     Failure,
     Launch,
+    Limits,
     Message,
     NoConfig,
     Plug,
@@ -26,8 +29,11 @@ from quintain import (
     Ready,
     Retry,
     Runtime,
+    Tokens,
     ToolCall,
     ToolResult,
+    Usage,
+    Used,
     answers_with,
     driver_of,
     leaves_file,
@@ -218,3 +224,36 @@ def test_profiles_that_run_alike_are_tried_once() -> None:
     flights = flights_of([order_of(one), order_of(evolve(one, name="same")), order_of(other)], plugins)
     assert [flight.profiles for flight in flights] == [("one", "same"), ("other",)]
     assert len({flight.name for flight in flights}) == 2
+
+
+async def test_a_run_tries_first_if_it_is_asked_to(tmp_path: Path) -> None:
+    ran = []
+
+    def counted(tool: Tool) -> DriverSpec[NoConfig]:
+        async def session(launch: Launch) -> AsyncIterator[Event]:
+            ran.append(launch.trial)
+            yield Used(Usage(tokens=Tokens(input=10)))
+            async for event in agent(tool)(launch):
+                yield event
+
+        return driver(session)
+
+    case = Case("greet", "Say ready.", assertions=(answers_with("ready"),))
+    options: dict[str, Any] = {"plugins": Plugins(), "store": tmp_path, "limits": Limits(linger_s=0.2, grace_s=0.2)}
+    result = await quintain.run([case], driver=counted(works), preflight=True, **options)
+    assert ran == ["preflight@default#1", "greet@default#1"]
+    assert result.passed
+    spent = result.summary.spend.agent.tokens
+    assert spent is not None
+    assert spent.input == 20
+    ran.clear()
+    result = await quintain.run([case], driver=counted(stopped), preflight=True, **options)
+    assert ran == ["preflight@default#1"]
+    assert result.summary.status == "stopped"
+    assert result.summary.exit_code == 3
+    assert "own sandbox" in (result.summary.reason or "")
+    assert result.summary.tally.not_started == 1
+    assert list((result.directory / "preflight").iterdir())
+    ran.clear()
+    await quintain.run([case], driver=counted(stopped), **options)
+    assert ran == ["greet@default#1"]

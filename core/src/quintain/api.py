@@ -48,6 +48,7 @@ async def run(
     retry: Retry | None = None,
     isolation: Isolation | None = None,
     fail_fast: bool = False,
+    preflight: bool = False,
     seed: int = 0,
     plugins: Plugins | None = None,
     sinks: Sequence[Sink | Plug] = (),
@@ -68,6 +69,8 @@ async def run(
         retry: what to do about infrastructure failures.
         isolation: what the agent may see.
         fail_fast: begin no new trial after one that is not passed.
+        preflight: try each way to run before the first trial, if its driver says how; one that does not work stops the
+            run.
         seed: of the first repetition.
         plugins: where names come from; the installed ones if not given.
         sinks: told what happens.
@@ -105,6 +108,7 @@ async def run(
         store=Path(store),
         concurrency=concurrency,
         fail_fast=fail_fast,
+        preflight=preflight,
         sinks=tuple(sink for sink in sinks if isinstance(sink, Plug)),
         own_sinks=tuple(sink for sink in sinks if isinstance(sink, Sink)),
         command="quintain.run",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from quintain.contracts.driver import Executable
 from quintain.errors import QuintainError
 from quintain.model.codec import dumps
 from quintain.model.project import Profile
+from quintain.reporting.text import clean
 from quintain.runs.plan import make_plan
+from quintain.runs.preflight import FOLDER, flights_of, order_of, preflight_alone
 from quintain.trial.prepare import structure
 from quintain.workspace.blobs import BlobStore
 
@@ -38,6 +41,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_case_options(parser)
     add_project_options(parser)
+    parser.add_argument(
+        "--preflight", action="store_true", help="try each profile with a small task of its driver; this spends"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(function=run)
 
@@ -69,6 +75,25 @@ def _diagnose(args: argparse.Namespace) -> Iterator[Diagnosis]:
     yield from _cases(context, args)
     for profile in project.profiles.values():
         yield from _profile(context, profile)
+    if args.preflight:
+        yield from _preflight(context)
+
+
+def _preflight(context: Context) -> Iterator[Diagnosis]:
+    project, plugins = context.project, context.plugins
+    try:
+        flights = flights_of(map(order_of, project.profiles.values()), plugins)
+        folder = project.store / FOLDER / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}"
+        found = anyio.run(
+            preflight_alone, flights, plugins, BlobStore(project.store / "blobs"), dict(os.environ), folder
+        )
+    except QuintainError as error:
+        yield _failure("preflight", error)
+        return
+    for one in found:
+        status = "failure" if one.problems else "ok"
+        kept = f" Its evidence is in {one.evidence}." if one.problems and one.evidence else ""
+        yield Diagnosis("preflight", status, clean(one.describe()), f"{one.advice}{kept}".strip() or None)
 
 
 def _cases(context: Context, args: argparse.Namespace) -> Iterator[Diagnosis]:

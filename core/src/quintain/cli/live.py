@@ -14,6 +14,7 @@ from quintain.model.trial import TrialOrder, TrialReport
 from quintain.reporting.text import clean
 from quintain.reporting.trial import report_lines
 from quintain.runs.plan import Plan
+from quintain.runs.preflight import Preflight
 
 
 class Watcher(Sink):
@@ -47,6 +48,14 @@ class Watcher(Sink):
         else:
             counts = f"{_count(run.trials, 'trial')}: {_count(len(run.cases), 'case')}"
             self._line(f"{counts}, {', '.join(run.profiles)}, {run.repeat} x")
+
+    def tried(self, preflight: Preflight) -> None:
+        """A way to run was tried."""
+        if self._json:
+            said = {"profiles": preflight.flight.profiles, "tried": preflight.report is not None}
+            self._emit("preflight", **said, problems=preflight.problems)
+        else:
+            self._line(f"tried    {clean(preflight.describe())}")
 
     async def trial_began(self, order: TrialOrder, attempt: int) -> None:
         """A trial is on."""

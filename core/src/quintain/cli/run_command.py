@@ -37,6 +37,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, metavar="S", help="total limit of a trial, in seconds")
     parser.add_argument("--grace", type=float, default=10.0, metavar="S", help="seconds to finish after Ctrl-C")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first repetition")
+    parser.add_argument(
+        "--preflight", action="store_true", help="try each profile with a small task of its driver first"
+    )
     parser.add_argument("--fail-fast", action="store_true", help="begin no new trial after one that does not pass")
     parser.add_argument("--rerun-failed", action="store_true", help="only cases that did not pass in the last run")
     parser.add_argument("--json", action="store_true", help="print events as JSON lines on standard output")
@@ -75,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         own_sinks=(watcher,),
         command=" ".join(sys.argv[1:]),
         project=context.project.root,
+        preflight=args.preflight,
+        tried=watcher.tried,
     )
     with ungrouped():
         result = anyio.run(_run, plan, context, settings, control, args.grace)

@@ -107,11 +107,12 @@ class RunSummary:
 
     Attributes:
         run: what was known at its beginning.
-        status: "finished", "interrupted", "stopped" (fail-fast, repeated authentication failures, disk full).
+        status: "finished", "interrupted", "stopped" (preflight, fail-fast, repeated authentication failures, disk
+            full).
         reason: why it stopped early.
         tally: over all trials.
         cases: by case and profile, in the run's order.
-        spend: over all trials and attempts.
+        spend: over all trials and attempts, and the preflight.
         duration_s: wall time by a monotonic clock.
         warnings: what a reader must know about the run: sinks that failed, missing data.
     """

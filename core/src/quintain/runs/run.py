@@ -28,6 +28,7 @@ from quintain.runs.collector import patient_collector
 from quintain.runs.control import Control
 from quintain.runs.identity import record_identity
 from quintain.runs.plan import Plan
+from quintain.runs.preflight import FOLDER, Preflight, failure_of, flights_of, preflight
 from quintain.runs.sinks import Audience, open_sinks
 from quintain.runs.store import RunStore
 from quintain.runs.tally import Totals
@@ -56,6 +57,8 @@ class Settings:
         scratch: directory under which workspaces are made; None for the system's.
         host: environment variables of the host.
         output: where sinks write what people read.
+        preflight: try each way to run before the first trial; one that does not work stops the run.
+        tried: told of each that was tried.
     """
 
     store: Path
@@ -68,6 +71,8 @@ class Settings:
     scratch: Path | None = None
     host: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
     output: TextIO = field(factory=lambda: sys.stderr)
+    preflight: bool = False
+    tried: Callable[[Preflight], None] | None = None
 
 
 @frozen
@@ -191,6 +196,8 @@ class _Running:
             async with Keepers() as keepers, anyio.create_task_group() as beside:
                 bench = self._bench(keepers, areas)
                 beside.start_soon(bench.watchman.watch)
+                if self._settings.preflight:
+                    await self._preflight(bench)
                 async with anyio.create_task_group() as group:
                     for _ in range(workers):
                         group.start_soon(self._work, bench)
@@ -211,6 +218,20 @@ class _Running:
         except StoreError as error:
             return evolve(summary, warnings=(*summary.warnings, f"the summary was not stored: {error}"))
         return summary
+
+    async def _preflight(self, bench: Bench) -> None:
+        """Begin no trial if a way to run doesn't work."""
+        flights = flights_of((template.order for template in self._plan.templates), self._plugins)
+        folder = self._store.directory / FOLDER
+        found = await preflight(flights, bench, folder, concurrency=self._settings.concurrency)
+        for one in found:
+            if one.report is not None:
+                self._totals.spent(one.report.spend)
+            if self._settings.tried is not None:
+                self._settings.tried(one)
+        words = failure_of(found)
+        if words is not None:
+            self._control.drain("stopped", words)
 
     async def _work(self, bench: Bench) -> None:
         for index, order in self._orders:

@@ -55,7 +55,10 @@ class Totals:
     def add(self, report: TrialReport) -> None:
         """Count one trial."""
         self._groups[report.case, report.profile].add(report)
-        spend = report.spend
+        self.spent(report.spend)
+
+    def spent(self, spend: SpendBreakdown) -> None:
+        """Add what was spent."""
         for place, part in enumerate((spend.agent, spend.answerer, spend.judge)):
             if part is not NO_SPEND:
                 self._spend[place] = sum_spend((self._spend[place], part))
