@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from quintain import (
     Answer,
     AssertionSpec,
+    Case,
     Done,
     DriverSpec,
     Event,
@@ -24,6 +25,8 @@ from quintain import (
     Sink,
     SinkSpec,
     Verdict,
+    check,
+    leaves_file,
 )
 from quintain.contracts.answerer import AnswererSpec
 from quintain.contracts.driver import Bound, Capability, ExperimentPolicy, IdentityContext
@@ -87,6 +90,29 @@ async def test_a_driver_that_claims_usage_and_reports_none_is_caught(tmp_path: P
     claims = suite_of(fine, runtime=lambda config: Runtime(capabilities=frozenset({Capability.USAGE})))
     with pytest.raises(AssertionError):
         await claims.test_declared_usage_is_reported(tmp_path)
+
+
+PREFLIGHT = Case("any", "Write ready to f.txt.", assertions=(leaves_file("f.txt", "ready", by="its file tool"),))
+
+
+async def test_a_preflight_that_is_as_it_should_be_passes(tmp_path: Path) -> None:
+    good = suite_of(fine, preflight=lambda config: PREFLIGHT)
+    await good.test_its_preflight_can_be_graded_and_fails_for_who_does_nothing(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (evolve(PREFLIGHT, prompt=" "), "told something"),
+        (evolve(PREFLIGHT, assertions=()), "shows nothing"),
+        (evolve(PREFLIGHT, assertions=(evolve(PREFLIGHT.assertions[0], required=False),)), "shows nothing"),
+        (evolve(PREFLIGHT, assertions=(check(lambda evidence: True, id="always"),)), "did nothing passes it"),
+    ],
+)
+async def test_a_preflight_that_shows_nothing_is_caught(tmp_path: Path, case: Case, words: str) -> None:
+    suite = suite_of(fine, preflight=lambda config: case)
+    with pytest.raises(AssertionError, match=words):
+        await suite.test_its_preflight_can_be_graded_and_fails_for_who_does_nothing(tmp_path)
 
 
 def says(sources: Any) -> DriverConformance:

@@ -14,8 +14,9 @@ from attrs import evolve
 
 from quintain.api import run
 from quintain.conditions import RESERVED
-from quintain.contracts.driver import Bound, Capability, IdentityContext
+from quintain.contracts.driver import Bound, Capability, IdentityContext, Launch
 from quintain.errors import PolicyViolation, RecordError
+from quintain.functions import driver_of
 from quintain.identity.tree import normal
 from quintain.model.case import Case
 from quintain.model.codec import dumps, from_plain, to_plain
@@ -220,6 +221,22 @@ class DriverConformance(OnBothLoops):
         assert policy.prepare(prepared) == prepared, "preparing twice changes more"
         assert from_plain(json.loads(dumps(to_plain(prepared))), bound.spec.config) == prepared
 
+    async def test_its_preflight_can_be_graded_and_fails_for_who_does_nothing(self, tmp_path: Path) -> None:
+        bound = self.completing()
+        if bound.spec.preflight is None:
+            return
+        case = bound.spec.preflight(bound.config)
+        assert isinstance(case, Case)
+        assert case.prompt.strip(), "an agent is told something"
+        assert any(assertion.required for assertion in case.assertions), "it requires nothing, so it shows nothing"
+        assert bound.spec.preflight(bound.config) == case, "it is another each time"
+        limits = Limits(total_s=self.patience_s)
+        result = await run([case], driver=driver_of(_idle), store=tmp_path, limits=limits)
+        (report,) = result.reports()
+        assert report.grade is not None, report.outcome
+        assert report.grade.judged, [found.error for found in report.grade.results]
+        assert report.passed is False, "an agent that did nothing passes it"
+
     # what the scenarios show
 
     @pytest.mark.parametrize("prompt", NASTY_PROMPTS, ids=range(len(NASTY_PROMPTS)))
@@ -321,6 +338,10 @@ ANSWER = "forty-two"
 
 def _answer(question: Question) -> str | bool:
     return True if question.kind == "approve" else ANSWER
+
+
+async def _idle(launch: Launch) -> str:
+    return ""
 
 
 async def _never(question: Question) -> str:
