@@ -7,6 +7,7 @@ import pytest
 from quintain.campaign.backoff import Backoff
 from quintain.model.limits import Retry
 from quintain.model.outcome import Failure, Outcome, OutcomeKind
+from quintain.runs.control import Control
 from quintain.trial.bench import StopSwitch
 
 pytestmark = pytest.mark.anyio
@@ -38,9 +39,15 @@ def busy(failure: Failure = Failure.RATE_LIMIT) -> Outcome:
     return Outcome(OutcomeKind.INFRASTRUCTURE, failure=failure)
 
 
+def obeying(switch: StopSwitch) -> Control:
+    control = Control()
+    control.switch = switch
+    return control
+
+
 async def waited(backoff: Backoff, clock: Clock, profile: str = "p") -> float:
     began = clock.now
-    await backoff.wait(profile, Switch(clock))
+    await backoff.wait(profile, obeying(Switch(clock)))
     return clock.now - began
 
 
@@ -80,11 +87,15 @@ async def test_other_failures_are_no_reason_to_wait(failure: Failure) -> None:
     assert await waited(backoff, clock) == 0.0
 
 
-async def test_stopping_everything_ends_the_pause() -> None:
-    backoff, switch = Backoff(), StopSwitch()
+@pytest.mark.parametrize("how", ["drain", "end"])
+async def test_who_is_to_begin_nothing_more_does_not_wait(how: str) -> None:
+    backoff, control = Backoff(), Control()
     backoff.saw("p", Retry(base_s={"rate_limit": 3600.0}, longest_s=3600.0), [busy()])
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
-            group.start_soon(backoff.wait, "p", switch)
+            group.start_soon(backoff.wait, "p", control)
             await anyio.wait_all_tasks_blocked()
-            switch.stop("enough")
+            if how == "drain":
+                control.drain("interrupted", "enough")
+            else:
+                control.end_trials("enough")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -61,6 +62,22 @@ def test_a_lock_file_without_an_owner_says_nothing(tmp_path: Path, text: str) ->
 
 def test_a_directory_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"gone/owner\.lock: can't be written"), owned(tmp_path / "gone"):
+        pass
+
+
+@pytest.mark.parametrize("call", ["truncate", "pwrite"])
+def test_a_disk_that_takes_no_lock_is_one_clear_error_and_nobody_owns_it_then(
+    tmp_path: Path, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(StoreError, match=r"owner\.lock: can't be written: No space left"), owned(tmp_path):
+            pass
+    assert owner_of(tmp_path) is None
+    with owned(tmp_path):
         pass
 
 

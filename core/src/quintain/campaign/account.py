@@ -52,8 +52,8 @@ NOTHING = Charge()
 
 
 def bound_charge(bound: Allowance) -> Charge:
-    """What is reserved for one attempt."""
-    return Charge(attempts=1, usd=bound.usd or 0.0, tokens=bound.tokens or 0)
+    """What is reserved for one attempt; abandoned without a bound, nobody knows what it cost."""
+    return Charge(attempts=1, usd=bound.usd or 0.0, tokens=bound.tokens or 0, unpriced=int(bound.usd is None))
 
 
 def charge_of(spend: Spend, bound: Allowance, *, attempts: int = 1, judge_calls: int = 0) -> Charge:
@@ -67,7 +67,8 @@ def charge_of(spend: Spend, bound: Allowance, *, attempts: int = 1, judge_calls:
     """
     usd, unpriced = spend.cost.usd or 0.0, 0
     if spend.cost.state is CostState.UNKNOWN:
-        usd, unpriced = max(usd, (bound.usd or 0.0) * attempts), attempts
+        # Graders make no attempts; what they spent is as unknown.
+        usd, unpriced = max(usd, (bound.usd or 0.0) * attempts), attempts or 1
     tokens = spend.tokens.total if spend.tokens is not None else 0
     if spend.tokens is None or not spend.complete:
         tokens = max(tokens, (bound.tokens or 0) * attempts)
@@ -108,6 +109,9 @@ class Standing:
                 return (
                     f"budget.{name}: {_amount(have)} of {_amount(limit)} spent or promised, {_amount(want)} more asked"
                 )
+            # Nobody can say beforehand how many calls a first grading takes.
+            if name == "judge_calls" and limit is not None and more.attempts and have and have >= limit:
+                return f"budget.{name}: {_amount(have)} of {_amount(limit)} spent"
         if budget.usd is not None and self.spent.unpriced > budget.unpriced_calls:
             return (
                 f"budget.unpriced_calls: the cost of {self.spent.unpriced} attempts is unknown"

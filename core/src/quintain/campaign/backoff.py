@@ -9,7 +9,10 @@ from attrs import define, field
 
 from quintain.model.limits import Retry
 from quintain.model.outcome import Failure, Outcome
-from quintain.trial.bench import StopSwitch
+from quintain.runs.control import Control
+
+LOOK_S = 0.5
+"""Seconds after which one that waits looks whether it is to begin at all."""
 
 BUSY = frozenset({Failure.RATE_LIMIT, Failure.OVERLOAD})
 """Failures that more trials at once would only make worse."""
@@ -43,11 +46,11 @@ class Backoff:
             else:
                 pause.strikes = 0
 
-    async def wait(self, profile: str, switch: StopSwitch) -> None:
-        """Wait until a trial of the profile may begin, unless everything is ended meanwhile."""
-        while switch.because is None:
+    async def wait(self, profile: str, control: Control) -> None:
+        """Wait until a trial of the profile may begin, unless none is to begin any more."""
+        while not control.draining:
             pause = self._pauses.get(profile)
             left_s = pause.until_s - self.clock() if pause else 0.0
             if left_s <= 0:
                 return
-            await switch.sleep(left_s)
+            await control.switch.sleep(min(left_s, LOOK_S))

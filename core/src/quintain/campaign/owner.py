@@ -11,7 +11,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,12 +30,13 @@ def owned(directory: Path) -> Iterator[None]:
     path = directory / NAME
     fd = _take(path)
     try:
-        os.truncate(fd, 0)
-        os.pwrite(fd, json.dumps(_me()).encode(), 0)
+        _sign(fd, path)
         yield
     finally:
         # Removed while it is held: whoever opened it meanwhile sees that the name leads elsewhere, and tries again.
-        path.unlink(missing_ok=True)
+        # It may stay if it can't be: it says nothing once nobody holds it.
+        with suppress(OSError):
+            path.unlink()
         os.close(fd)
 
 
@@ -75,6 +76,14 @@ def _take(path: Path) -> int:
         if _is(path, fd):
             return fd
         os.close(fd)
+
+
+def _sign(fd: int, path: Path) -> None:
+    try:
+        os.truncate(fd, 0)
+        os.pwrite(fd, json.dumps(_me()).encode(), 0)
+    except OSError as error:
+        raise StoreError(f"can't be written: {error.strerror}", where=str(path)) from error
 
 
 def _is(path: Path, fd: int) -> bool:

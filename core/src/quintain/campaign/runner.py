@@ -22,6 +22,7 @@ from quintain.errors import StoreError
 from quintain.model.outcome import Failure, Outcome, OutcomeKind
 from quintain.model.plain import Json
 from quintain.model.trial import Allowance, Attempt, TrialOrder, TrialReport
+from quintain.model.usage import NO_SPEND
 from quintain.runs.control import Control
 from quintain.runs.run import AUTH_FAILURES
 from quintain.runs.store import EVIDENCE
@@ -94,6 +95,9 @@ class Runner:
         self._heard = heard
         self._backoff = Backoff()
         self._bounds = dict(ready.campaign.budget.bounds)
+        self._gradings: dict[str, Charge] = {}
+        for settled in state.settled.values():
+            self._recall(settled)
         self._slots: dict[str, Slot] = {}
         self._allowed: dict[str, Allowance] = {}
         self._auth_failures = 0
@@ -106,6 +110,13 @@ class Runner:
         async with anyio.create_task_group() as group:
             for _ in range(self._concurrency):
                 group.start_soon(self._work, todo)
+
+    def _recall(self, settled: Settled) -> None:
+        """What an earlier session has learned of the cost of an attempt: at least the mean of those of one trial."""
+        profile, spent = settled.figures.profile, settled.charge
+        self._grading_took(profile, Charge(judge_calls=spent.judge_calls))
+        if spent.attempts and not spent.judge_calls:
+            self._raise_bound(profile, spent.usd / spent.attempts, spent.tokens // spent.attempts)
 
     def _has_verdict(self, slot: Slot) -> bool:
         settled = self._state.settled.get(slot.trial)
@@ -143,6 +154,7 @@ class Runner:
     async def _work(self, todo: Iterator[Slot]) -> None:
         slot = await self._promised(self._next(todo))
         while slot is not None:
+            await self._backoff.wait(slot.profile, self._control)
             if self._control.draining:
                 await self._release(slot)
                 return
@@ -159,7 +171,7 @@ class Runner:
             return None
         if await self._conditions_changed():
             return None
-        charge = bound_charge(self._allow(slot))
+        charge = self._promise(slot)
         self._account.spend_time(self._wall_s())
         refusal = await self._account.admit(slot.trial, charge)
         if refusal is not None:
@@ -184,10 +196,13 @@ class Runner:
     def _bound(self, profile: str) -> Allowance:
         return self._bounds.get(profile, _NO_BOUND)
 
-    def _allow(self, slot: Slot) -> Allowance:
-        """What a slot may spend: what is promised for it, even if the bound is raised before it begins."""
+    def _promise(self, slot: Slot) -> Charge:
+        """What is promised for a slot: an attempt, and the grading, of which nothing is known before the first.
+
+        The attempt is allowed as much, even if the bound is raised before it begins.
+        """
         self._allowed[slot.trial] = bound = self._bound(slot.profile)
-        return bound
+        return bound_charge(bound) + self._gradings.get(slot.profile, NOTHING)
 
     def _wall_s(self) -> float:
         return self._earlier_s + time.monotonic() - self._began
@@ -203,7 +218,6 @@ class Runner:
 
     async def _trial(self, slot: Slot) -> _Ran:
         order, template = self._ready.order(slot, self._allowed.pop(slot.trial))
-        await self._backoff.wait(slot.profile, self._bench.switch)
         earlier: tuple[Attempt, ...] = ()
         if slot.trial in self._state.settled:
             earlier = self._ledger.store.report(slot.trial).attempts
@@ -220,7 +234,7 @@ class Runner:
         """Whether another attempt may be made, which costs again."""
         slot, bound = self._slots[order.trial], order.allowance
         self._backoff.saw(slot.profile, order.retry, [failed.outcome])
-        await self._backoff.wait(slot.profile, self._bench.switch)
+        await self._backoff.wait(slot.profile, self._control)
         promised = self._account.standing.promised.get(order.trial, NOTHING)
         another = promised + bound_charge(bound)
         if self._account.promise(order.trial, another) is not None or self._control.draining:
@@ -236,7 +250,9 @@ class Runner:
         """Settle a trial; the promise for the next is written with it, if it is clear that it fits."""
         order, report = ran.order, ran.report
         charge = charge_for(report, ran.attempts, order.allowance)
-        self._raise_bound(slot.profile, ran.attempts)
+        for spend in (attempt.spend.total for attempt in ran.attempts):
+            self._raise_bound(slot.profile, spend.cost.usd or 0.0, spend.tokens.total if spend.tokens else 0)
+        self._grading_took(slot.profile, graded_charge(report))
         figures = figures_of(report, slot.split, self._ready.clusters.get(slot.case))
         settled = Settled(figures, self._ready.key(slot), "", charge=charge)
         self._account.settle(slot.trial, charge)
@@ -244,7 +260,7 @@ class Runner:
         self._backoff.saw(slot.profile, order.retry, [report.outcome])
         self._judge(report)
         following = self._next(todo)
-        promise = bound_charge(self._allow(following)) if following else NOTHING
+        promise = self._promise(following) if following else NOTHING
         then: tuple[New, ...] = ()
         if following is not None and self._account.promise(following.trial, promise) is None:
             then = (_reserved(following.trial, promise),)
@@ -271,16 +287,20 @@ class Runner:
                     found[f"{attempt}.{kind}"] = file_digest(path)
         return found
 
-    def _raise_bound(self, profile: str, attempts: Sequence[Attempt]) -> None:
+    def _raise_bound(self, profile: str, usd: float, tokens: int) -> None:
         """What one attempt has cost another may cost, whatever was said before."""
         bound = self._bound(profile)
-        for attempt in attempts:
-            spend = attempt.spend.total
-            if bound.usd is not None and (spend.cost.usd or 0.0) > bound.usd:
-                bound = evolve(bound, usd=spend.cost.usd)
-            if bound.tokens is not None and spend.tokens is not None and spend.tokens.total > bound.tokens:
-                bound = evolve(bound, tokens=spend.tokens.total)
+        if bound.usd is not None and usd > bound.usd:
+            bound = evolve(bound, usd=usd)
+        if bound.tokens is not None and tokens > bound.tokens:
+            bound = evolve(bound, tokens=tokens)
         self._bounds[profile] = bound
+
+    def _grading_took(self, profile: str, charge: Charge) -> None:
+        """What one grading has taken another may take."""
+        known = self._gradings.get(profile, NOTHING)
+        usd, calls = max(known.usd, charge.usd), max(known.judge_calls, charge.judge_calls)
+        self._gradings[profile] = Charge(usd=usd, judge_calls=calls)
 
     def _judge(self, report: TrialReport) -> None:
         """Stop a campaign that can only get worse."""
@@ -294,11 +314,13 @@ class Runner:
 
 def charge_for(report: TrialReport, attempts: Sequence[Attempt], bound: Allowance) -> Charge:
     """What attempts of a trial are charged, with the grading of the trial."""
-    charges = [charge_of(attempt.spend.total, bound) for attempt in attempts]
-    judged = report.grade.spend if report.grade is not None else None
-    if judged is not None and judged.calls:
-        charges.append(charge_of(judged, _NO_BOUND, attempts=0, judge_calls=judged.calls))
-    return sum(charges, NOTHING)
+    return sum((charge_of(attempt.spend.total, bound) for attempt in attempts), graded_charge(report))
+
+
+def graded_charge(report: TrialReport) -> Charge:
+    """What the grading of a trial is charged."""
+    judged = report.grade.spend if report.grade is not None else NO_SPEND
+    return NOTHING if judged == NO_SPEND else charge_of(judged, _NO_BOUND, attempts=0, judge_calls=judged.calls)
 
 
 def _reserved(trial: str, charge: Charge) -> New:

@@ -217,7 +217,8 @@ class _Look:
         found = set()
         campaign = self._campaign(state)
         order = [trial for (trial,) in self._rows("SELECT trial FROM trials ORDER BY seq")]
-        if order != [trial for trial in latest if trial in set(order)]:
+        stored = set(order)
+        if order != [trial for trial in latest if trial in stored]:
             yield "the trials are not in the order in which they were settled"
         for row in self._rows(f"SELECT {columns} FROM trials"):
             trial = row[0]
