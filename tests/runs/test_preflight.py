@@ -37,6 +37,7 @@ from quintain import (
     answers_with,
     driver_of,
     leaves_file,
+    small_task,
 )
 from quintain.functions import DENY
 from quintain.model.limits import LimitOverrides
@@ -224,6 +225,30 @@ def test_profiles_that_run_alike_are_tried_once() -> None:
     flights = flights_of([order_of(one), order_of(evolve(one, name="same")), order_of(other)], plugins)
     assert [flight.profiles for flight in flights] == [("one", "same"), ("other",)]
     assert len({flight.name for flight in flights}) == 2
+
+
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("writes", [True, False])
+async def test_the_usual_task_is_passed_by_who_does_what_it_says_and_by_nobody_else(
+    tmp_path: Path, writes: bool, runs: bool
+) -> None:
+    def obedient(does: bool) -> Callable[[Launch], AsyncIterator[Event]]:
+        async def session(launch: Launch) -> AsyncIterator[Event]:
+            yield Ready(agent="agent")
+            tools = re.findall(r"write a file (\S+)|`cp \S+ (\S+)`|`(echo) ready`", launch.prompt)
+            for number, names in enumerate(tools):
+                yield ToolCall(str(number), "tool")
+                yield evolve(works(launch, "".join(names)) if does else broken(launch, ""), id=str(number))
+            yield Done("It is Ready." if does else "sorry")
+
+        return session
+
+    case = small_task(writes=writes, runs=runs)
+    assert (await tried(driver(obedient(True), case), tmp_path)).problems == ()
+    problems = (await tried(driver(obedient(False), case), tmp_path)).problems
+    assert any("its file tool" in problem for problem in problems) is writes
+    assert any("its shell command" in problem for problem in problems) is runs
+    assert problems[-1] == "its answer is 'sorry', 'ready' was asked for"
 
 
 async def test_a_run_tries_first_if_it_is_asked_to(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Runtime,
         Session,
     )
-    from quintain.contracts.preflight import answers_with, leaves_file
+    from quintain.contracts.preflight import answers_with, leaves_file, small_task, uses_tool
     from quintain.contracts.sink import Sink, SinkContext, SinkSpec
     from quintain.contracts.tables import assertion_from_table
     from quintain.errors import (
@@ -108,7 +108,7 @@ _HOMES = {
     "contracts.configs": "NoConfig",
     "contracts.driver": "AgentProcess Bound Capability DriverSpec Executable ExperimentPolicy IdentityContext Launch "
     "Line ModelEndpoint Runtime Session",
-    "contracts.preflight": "answers_with leaves_file",
+    "contracts.preflight": "answers_with leaves_file small_task uses_tool",
     "contracts.sink": "Sink SinkContext SinkSpec",
     "contracts.tables": "assertion_from_table",
     "errors": "AuthoringError LaunchError PluginError PolicyViolation ProcessGone QuintainError UsageError WorkspaceError",
@@ -260,6 +260,8 @@ __all__ = [
     "run",
     "run_campaign",
     "run_sync",
+    "small_task",
+    "uses_tool",
 ]
 
 

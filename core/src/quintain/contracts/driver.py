@@ -310,7 +310,7 @@ class DriverSpec(Generic[C]):
         experiment: its demands on reproducible configurations.
         preflight: a small task by which an agent under a configuration shows that it works: it reaches its model,
             writes a file and runs a command, as far as the configuration lets it. The case is run before anything is
-            spent on others; its assertions say what must be there afterwards (`leaves_file`, `answers_with`). None: there
+            spent on others; its assertions say what must be there afterwards; `small_task` makes the usual one. None: there
             is nothing to try.
         summary: one line for people.
         version: of the driver, for drivers that come from no distribution.

@@ -17,6 +17,7 @@ import anyio.to_thread
 from attrs import evolve, frozen
 
 from quintain.contracts.driver import Capability
+from quintain.contracts.preflight import ANSWER
 from quintain.errors import ungrouped
 from quintain.identity.canonical import digest
 from quintain.model.case import Case
@@ -287,7 +288,7 @@ def _problems(prepared: Prepared, report: TrialReport, results: Sequence[ToolRes
     if Capability.TOOL_EVENTS in prepared.runtime.capabilities:
         if counts.tool_calls and counts.tool_errors >= counts.tool_calls:
             yield _all_failed(counts.tool_calls, results)
-        elif not counts.tool_calls and outcome.kind is OutcomeKind.COMPLETED:
+        elif not counts.tool_calls and outcome.kind is OutcomeKind.COMPLETED and _needs_tools(prepared):
             yield "it used no tool"
     if report.grade is None:
         return
@@ -296,6 +297,11 @@ def _problems(prepared: Prepared, report: TrialReport, results: Sequence[ToolRes
             yield result.reason
     if not any(result.required for result in report.grade.results):
         yield "its driver's preflight requires nothing, so it can't show anything"
+
+
+def _needs_tools(prepared: Prepared) -> bool:
+    """The case asks for more than an answer."""
+    return any(check.id != ANSWER for check in prepared.checks)
 
 
 def _all_failed(calls: int, results: Sequence[ToolResult]) -> str:
