@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from quintain import Failure, QuintainError
 from quintain_driver_codex import CodexConfig
-from quintain_driver_codex._home import HomeError, lay_out
+from quintain_driver_codex._home import HomeError, NoCredentials, lay_out
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def laid_out(tmp_path: Path, user: Path, environment: dict[str, str] | None = No
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     launch: Any = SimpleNamespace(home=home, workspace=tmp_path / "work", environment=environment or {})
-    env = lay_out(CodexConfig(**config), launch, user)
+    env = lay_out(CodexConfig(**{"credentials": "login"} | config), launch, user)
     return Path(env["CODEX_HOME"])
 
 
@@ -49,8 +49,8 @@ def test_nobody_else_can_read_it(tmp_path: Path, user: Path) -> None:
     assert [path.stat().st_mode & 0o077 for path in (place, *place.iterdir())] == [0, 0, 0]
 
 
-def test_a_key_comes_before_a_login(tmp_path: Path, user: Path) -> None:
-    place = laid_out(tmp_path, user, {"CODEX_API_KEY": "k"})
+def test_a_key_is_no_login(tmp_path: Path, user: Path) -> None:
+    place = laid_out(tmp_path, user, {"OPENAI_API_KEY": "k"}, credentials="key")
     assert json.loads((place / "auth.json").read_text()) == {"OPENAI_API_KEY": "k"}
 
 
@@ -59,17 +59,22 @@ def test_a_provider_of_ones_own_gets_no_login(tmp_path: Path, user: Path) -> Non
     assert not (laid_out(tmp_path, user, {"OPENAI_API_KEY": "k"}, config=providers) / "auth.json").exists()
 
 
-@pytest.mark.parametrize("kind", ["missing", "pipe", "link"])
-def test_a_login_may_be_missing_or_a_link_and_a_pipe_is_none(tmp_path: Path, user: Path, kind: str) -> None:
-    login = user / "auth.json"
-    text = login.read_text()
-    login.unlink()
+def test_a_login_may_be_a_link(tmp_path: Path, user: Path) -> None:
+    (user / "auth.json").rename(user / "elsewhere.json")
+    (user / "auth.json").symlink_to("elsewhere.json")
+    assert json.loads((laid_out(tmp_path, user) / "auth.json").read_text()) == {"tokens": "of the user"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("missing", "nobody is logged in"), ("pipe", "is no file"), ("key", "has no OPENAI_API_KEY")]
+)
+def test_without_credentials_nothing_starts(tmp_path: Path, user: Path, kind: str, words: str) -> None:
+    (user / "auth.json").unlink()
     if kind == "pipe":
-        os.mkfifo(login)
-    if kind == "link":
-        (user / "elsewhere.json").write_text(text)
-        login.symlink_to("elsewhere.json")
-    assert (laid_out(tmp_path, user) / "auth.json").exists() is (kind == "link")
+        os.mkfifo(user / "auth.json")
+    with pytest.raises(NoCredentials, match=words) as raised:
+        laid_out(tmp_path, user, credentials="key" if kind == "key" else "login")
+    assert raised.value.failure is Failure.AUTH
 
 
 def test_that_of_the_user_has_what_steers_it_and_neither_sessions_nor_trust(tmp_path: Path, user: Path) -> None:

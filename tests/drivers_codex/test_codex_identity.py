@@ -261,6 +261,8 @@ def test_an_endpoint_of_the_environment_is_used_unless_a_provider_is_chosen() ->
     chosen = CodexConfig(config={"model_provider": "p", "model_providers": {"p": {"env_key": "P_KEY"}}})
     assert "endpoint" not in settings(chosen, {}, "http://e")["model_providers"]
     assert codex_driver.runtime(chosen).host_environment == ("P_KEY",)
+    assert codex_driver.runtime(CodexConfig()).host_environment == ("OPENAI_API_KEY",)
+    assert codex_driver.runtime(CodexConfig(credentials="login")).host_environment == ()
 
 
 @given(VALUES, VALUES)

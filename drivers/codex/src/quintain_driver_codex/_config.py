@@ -12,19 +12,21 @@ from quintain import Capability, Executable, ExperimentPolicy, ModelEndpoint, Ru
 from quintain_driver_codex._experiment import identity, prepare
 
 BASE_URL = "OPENAI_BASE_URL"
-KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
-"""Variables that may hold the key, the first that is set counts."""
+KEY = "OPENAI_API_KEY"
+"""The host variable that holds the key, unless a provider names another."""
 
 INSTALL = "install it with `npm install -g @openai/codex`, or name it with `executable`"
 
 Sandbox = Literal["read-only", "workspace-write", "danger-full-access"]
 Approval = Literal["on-request", "untrusted", "never"]
 Isolation = Literal["clean", "user"]
+Credentials = Literal["key", "login"]
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "sandbox": ("read-only", "workspace-write", "danger-full-access"),
     "approval": ("on-request", "untrusted", "never"),
     "isolation": ("clean", "user"),
+    "credentials": ("key", "login"),
 }
 _OURS = ("model", "model_reasoning_effort", "approval_policy", "sandbox_mode", "developer_instructions", "mcp_servers")
 """Settings of Codex that have a key of their own here."""
@@ -56,6 +58,8 @@ class CodexConfig:
         config: other settings of Codex, as in its `config.toml`.
         isolation: "clean": nothing of the user's but the credentials; "user": a copy of the user's settings,
             instructions, prompts, skills and rules. Both in a private home.
+        credentials: "key" is OPENAI_API_KEY or the variable that a provider in `config` names, "login" a copy of the
+            user's login.
         base_url: of a server that speaks the responses protocol, instead of the default provider.
         env: variables on top of the trial's environment.
         extra_args: arguments after `codex app-server`.
@@ -75,6 +79,7 @@ class CodexConfig:
     ephemeral: bool = True
     config: Mapping[str, Any] = field(factory=dict)
     isolation: Isolation = "clean"
+    credentials: Credentials = "key"
     base_url: str | None = None
     env: Mapping[str, str] = field(factory=dict)
     extra_args: tuple[str, ...] = field(default=(), converter=_texts)
@@ -93,10 +98,12 @@ class CodexConfig:
         return chosen if isinstance(chosen, Mapping) else None
 
     @property
-    def key_variables(self) -> tuple[str, ...]:
-        """Variables in which the key may be."""
-        key = self.provider.get("env_key") if self.provider is not None else None
-        return (key,) if isinstance(key, str) else KEYS
+    def key_variable(self) -> str | None:
+        """The variable that the key is in; None if none is needed."""
+        if self.provider is not None:
+            key = self.provider.get("env_key")
+            return key if isinstance(key, str) else None
+        return KEY if self.credentials == "key" or self.base_url is not None else None
 
 
 def _problems(config: CodexConfig) -> Iterator[str]:
@@ -147,7 +154,7 @@ def runtime(config: CodexConfig) -> Runtime:
     return Runtime(
         executables=(Executable(config.executable, install=INSTALL),),
         capabilities=frozenset(capabilities),
-        host_environment=config.key_variables,
+        host_environment=() if config.key_variable is None else (config.key_variable,),
         endpoints=(ModelEndpoint("openai-responses", BASE_URL),),
         model=config.model,
     )

@@ -15,6 +15,7 @@ from quintain_driver_codex._binary import behind, find
 from quintain_driver_codex._config import INSTALL, CodexConfig, policy, runtime
 from quintain_driver_codex._conversation import Conversation, Task
 from quintain_driver_codex._home import lay_out
+from quintain_driver_codex._preflight import preflight
 from quintain_driver_codex._session import CodexSession
 from quintain_driver_codex._user import user_home
 
@@ -69,6 +70,7 @@ codex_driver = DriverSpec(
     config=CodexConfig,
     runtime=runtime,
     experiment=policy,
+    preflight=preflight,
     summary="Runs Codex through its app server: questions, approvals and tool calls arrive while it works.",
 )
 """The driver; `codex_driver(model="...")` binds a configuration in code."""

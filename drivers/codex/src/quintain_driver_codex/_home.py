@@ -17,7 +17,7 @@ from typing import Any
 
 from quintain import Failure, Launch, QuintainError
 
-from quintain_driver_codex._config import BASE_URL, KEYS, CodexConfig
+from quintain_driver_codex._config import BASE_URL, KEY, CodexConfig
 from quintain_driver_codex._toml import dumps, merged
 from quintain_driver_codex._user import FOLDER, USER_FILES, USER_FOLDERS
 
@@ -53,6 +53,12 @@ class HomeError(QuintainError):
         self.failure = Failure.DISK if error.errno in FULL else Failure.CRASH
 
 
+class NoCredentials(QuintainError):
+    """There is no key and no login."""
+
+    failure = Failure.AUTH
+
+
 def lay_out(config: CodexConfig, launch: Launch, user: Path) -> dict[str, str]:
     """Make the private home.
 
@@ -79,7 +85,7 @@ def lay_out(config: CodexConfig, launch: Launch, user: Path) -> dict[str, str]:
         for skill in config.skills:
             _copy_folder(Path(skill), place / "skills" / Path(skill).name)
         if config.provider is None:
-            _credentials(environment, user, place)
+            _credentials(config, environment, user, place)
     except OSError as error:
         raise HomeError(error) from error
     return {**config.env, "CODEX_HOME": str(place)}
@@ -98,7 +104,7 @@ def settings(config: CodexConfig, of_user: Mapping[str, Any], base_url: str | No
         found = merged(found, CLEAN)
     asked: dict[str, Any] = {
         # The agent's commands have no business with the key that it thinks with.
-        "shell_environment_policy": {"exclude": list(config.key_variables)},
+        "shell_environment_policy": {"exclude": [config.key_variable or KEY]},
         "features": {"default_mode_request_user_input": config.questions},
         "sandbox_workspace_write": {"network_access": config.network},
         "mcp_servers": {name: {"required": True, **server} for name, server in config.mcp_servers.items()},
@@ -119,7 +125,7 @@ def _trust(config: CodexConfig, workspace: Path) -> dict[str, Any]:
 
 
 def _endpoint(url: str) -> dict[str, Any]:
-    return {"name": "endpoint", "base_url": url, "wire_api": "responses", "env_key": KEYS[0]}
+    return {"name": "endpoint", "base_url": url, "wire_api": "responses", "env_key": KEY}
 
 
 def _user_settings(user: Path) -> dict[str, Any]:
@@ -151,19 +157,25 @@ def _copy_folder(source: Path, target: Path) -> None:
     shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".system"))
 
 
-def _credentials(environment: Mapping[str, str], user: Path, place: Path) -> None:
-    """Give it the key that the environment has, or else the login of the user; a copy, so that trials can't spoil it."""
-    key = next((environment[name] for name in KEYS if environment.get(name)), None)
-    if key is not None:
+def _credentials(config: CodexConfig, environment: Mapping[str, str], user: Path, place: Path) -> None:
+    """Give it the key, or the login of the user; a copy, so that trials can't spoil it."""
+    if config.key_variable is not None:
+        key = environment.get(config.key_variable)
+        if not key:
+            hint = f'set {config.key_variable}, or write `credentials = "login"`'
+            raise NoCredentials(f"the agent's environment has no {config.key_variable}", hint=hint)
         _write(place / "auth.json", json.dumps({"OPENAI_API_KEY": key}))
         return
     try:
         handle = os.open(user / "auth.json", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        return  # it says itself that it isn't logged in
+        raise NoCredentials(
+            f"nobody is logged in: there is no {user / 'auth.json'}", hint="run `codex login`"
+        ) from None
     with os.fdopen(handle, "r", encoding="utf-8") as file:
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            _write(place / "auth.json", file.read())
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise NoCredentials(f"{user / 'auth.json'} is no file")
+        _write(place / "auth.json", file.read())
 
 
 def _write(path: Path, text: str) -> None:

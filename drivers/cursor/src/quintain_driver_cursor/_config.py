@@ -10,13 +10,16 @@ from quintain import Capability, Executable, ExperimentPolicy, Runtime
 
 from quintain_driver_cursor._experiment import identity, prepare
 
-KEYS = ("CURSOR_API_KEY", "CURSOR_AUTH_TOKEN")
+VARIABLES: Mapping[str, str] = {"key": "CURSOR_API_KEY", "token": "CURSOR_AUTH_TOKEN"}
+"""Host variables that hold the credentials."""
+
 INSTALL = "install Cursor's command line from its makers, or name it with `executable`"
 
 Mode = Literal["agent", "plan", "ask"]
 Isolation = Literal["clean", "user"]
 Sandbox = Literal["enabled", "disabled"]
 Prompt = Literal["stdin", "argument"]
+Credentials = Literal["key", "token"]
 
 
 def _texts(value: Sequence[str]) -> tuple[str, ...]:
@@ -40,6 +43,7 @@ class CursorConfig:
         partial: have messages told in parts; a sign of life in long answers.
         prompt_by: how it is told its task: "stdin", or "argument" for versions that don't read their input.
         isolation: "clean": nothing of the user's; "user": a copy of the user's settings. Both in a private home.
+        credentials: "key" is CURSOR_API_KEY, "token" CURSOR_AUTH_TOKEN; a login of the user is not copied.
         env: variables on top of the trial's environment.
         extra_args: arguments before the prompt.
         executable: a path, or a name to search for on PATH; newer versions are called `agent`, too.
@@ -55,6 +59,7 @@ class CursorConfig:
     partial: bool = False
     prompt_by: Prompt = "stdin"
     isolation: Isolation = "clean"
+    credentials: Credentials = "key"
     env: Mapping[str, str] = field(factory=dict)
     extra_args: tuple[str, ...] = field(default=(), converter=_texts)
     executable: str = "cursor-agent"
@@ -69,6 +74,7 @@ _CHOICES: Mapping[str, tuple[str | None, ...]] = {
     "sandbox": (None, "enabled", "disabled"),
     "prompt_by": ("stdin", "argument"),
     "isolation": ("clean", "user"),
+    "credentials": ("key", "token"),
 }
 
 
@@ -96,7 +102,7 @@ def runtime(config: CursorConfig) -> Runtime:
     return Runtime(
         executables=(Executable(config.executable, install=INSTALL),),
         capabilities=frozenset({Capability.TOOL_EVENTS, Capability.SANDBOX}),
-        host_environment=KEYS,
+        host_environment=(VARIABLES[config.credentials],),
     )
 
 

@@ -25,6 +25,7 @@ from quintain import (
 from quintain_driver_cursor._config import CursorConfig, policy, runtime
 from quintain_driver_cursor._home import lay_out
 from quintain_driver_cursor._parser import Parser
+from quintain_driver_cursor._preflight import preflight
 from quintain_driver_cursor._user import user_home
 
 ARGUMENT_BYTES = 128 * 1024
@@ -151,6 +152,7 @@ cursor_driver = DriverSpec(
     config=CursorConfig,
     runtime=runtime,
     experiment=policy,
+    preflight=preflight,
     summary="Runs Cursor's command line in print mode; it can't ask, and says no price.",
 )
 """The driver; `cursor_driver(model="...")` binds a configuration in code."""
