@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ import pytest
 from attrs import evolve
 from campaign.campaigns import Agent, campaign_in, run, state_of
 from quintain.campaign.directory import campaign_names
+from quintain.campaign.ledger import Ledger
 from quintain.campaign.session import CampaignResult
 from quintain.campaign.verify import verify
+from quintain.contracts.driver import Launch
 from quintain.errors import StoreError, UsageError
 from quintain.model.campaign import Budget, Campaign, Repetitions, Variant
+from quintain.model.events import Event, Message, Ready
 from quintain.model.trial import Allowance
 from quintain.model.usage import Cost
 from quintain.runs.store import RunStore
@@ -143,4 +146,32 @@ async def test_nobody_waits_for_the_promise_of_a_trial_that_could_not_be_written
     more = evolve(campaign, budget=Budget(usd=1.0, bounds={"default": Allowance(usd=0.01)}))
     result = await run(more, agent, tmp_path, resume=only(tmp_path), concurrency=3)
     assert result.status == "finished"
+    sound(tmp_path, result)
+
+
+class Loud(Agent):
+    """Says more than a record keeps, so that its evidence lies in files of its own."""
+
+    async def __call__(self, launch: Launch) -> AsyncIterator[Event]:
+        """Run."""
+        async for event in super().__call__(launch):
+            yield event
+            for _ in range(20 if isinstance(event, Message) else 0):
+                yield Message("much " * 1000)
+
+
+@pytest.mark.parametrize("second", [Loud, Agent])
+async def test_evidence_of_an_attempt_that_was_cut_off_is_no_part_of_the_one_that_follows(
+    tmp_path: Path, second: type[Agent]
+) -> None:
+    with write_number(4, cut), pytest.raises(Cut):
+        await run(small(tmp_path), Loud([]), tmp_path, concurrency=1)
+    directory = only(tmp_path)
+    assert [path.stat().st_size > 100_000 for path in directory.glob("trials/*.events.jsonl")] == [True]
+    (trial,) = state_of(directory).open
+    result = await run(small(tmp_path), second([]), tmp_path, resume=directory, concurrency=1)
+    with closing(Ledger(directory)) as ledger:
+        events = [line.event for line in ledger.store.trace(trial, 1)]
+    assert sum(isinstance(event, Ready) for event in events) == 1
+    assert len(list(directory.glob("trials/*"))) == (0 if second is Agent else 4)
     sound(tmp_path, result)

@@ -97,6 +97,10 @@ class RunStore:
     def evidence(self, trial: str, attempt: int) -> EvidencePlace:
         """Where one attempt's evidence goes; `settle` stores what stayed small."""
         place = EvidencePlace(self._stem(trial, attempt))
+        for kind in EVIDENCE:
+            # What lies there is of an attempt that was killed, and is made again under its number.
+            with suppress(OSError):
+                self.evidence_file(trial, attempt, kind).unlink()
         self._places.setdefault(trial, []).append((attempt, place))
         return place
 

@@ -94,7 +94,9 @@ class Lines:
         self._waiting.clear()
         self._size = 0
         if self._file is None:
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            # What lies there is of an attempt that was killed, and is made again under its number.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+            self._file = os.open(self.path, flags, 0o600)
         while data:
             data = data[os.write(self._file, data) :]
 
