@@ -217,7 +217,7 @@ async def test_instructions_skills_and_settings_reach_the_model(attempt: Try, tm
         instructions="Answer in verse.",
         skills=[str(skill)],
         effort="high",
-        config={"model_reasoning_summary": "none", "model_providers": {"endpoint": {"query_params": {"a": "b"}}}},
+        config={"web_search": "disabled", "model_providers": {"endpoint": {"query_params": {"a": "b"}}}},
     )
     (request,) = tried.models.asked
     told = "\n".join(prompts(request))
@@ -225,6 +225,7 @@ async def test_instructions_skills_and_settings_reach_the_model(attempt: Try, tm
     assert "how to greet in Quintain" in told
     assert request.data["reasoning"]["effort"] == "high"
     assert request.path.endswith("?a=b")
+    assert "web_search" not in [tool["type"] for tool in request.data["tools"]]
 
 
 async def test_the_users_own_settings_are_read_only_if_that_is_asked_for(
