@@ -25,7 +25,6 @@ from quintain.model.codec import to_plain
 from quintain.model.events import ToolResult, Traced
 from quintain.model.grade import Status
 from quintain.model.outcome import Failure, Outcome, OutcomeKind
-from quintain.model.plain import quoted
 from quintain.model.project import Profile
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.model.usage import NO_SPEND, Spend
@@ -43,6 +42,9 @@ from quintain.workspace.blobs import BlobStore
 
 FOLDER = "preflight"
 """Where the evidence of a preflight lies in the directory of its run."""
+
+QUOTED = 300
+"""Characters of a tool's words that are told."""
 
 _SANDBOX = re.compile(
     r"sandbox|bwrap|bubblewrap|landlock|seccomp|unshare|user namespace|uid.map|read-only file system"
@@ -306,13 +308,15 @@ def _needs_tools(prepared: Prepared) -> bool:
 
 def _all_failed(calls: int, results: Sequence[ToolResult]) -> str:
     how = "failed"
-    if _denied(results):
-        how = "was refused by a permission"
-    elif _sandboxed(results):
+    # First: an agent whose sandbox does not work may ask to do without it, and be refused.
+    if _sandboxed(results):
         how = "was stopped, as it seems by the agent's own sandbox"
+    elif _denied(results):
+        how = "was refused by a permission"
     said = next((result.text.strip() for result in reversed(results) if result.error and result.text.strip()), "")
     first = "its only tool call" if calls == 1 else f"each of its {calls} tool calls"
-    return f"{first} {how}" + (f": {quoted(said)}" if said else "")
+    head = said if len(said) <= QUOTED else f"{said[:QUOTED]}..."
+    return f"{first} {how}" + (f": {head!r}" if said else "")
 
 
 def _denied(results: Sequence[ToolResult]) -> bool:
@@ -331,10 +335,10 @@ def _advice(outcome: Outcome, results: Sequence[ToolResult]) -> str:
         return "Install what is missing; quintain doctor says what is there."
     if outcome.kind is OutcomeKind.INVALID:
         return "Ask in the profile for the model that is served."
-    if _denied(results):
-        return "Allow its tools in the profile's driver.config, or choose an answerer that approves."
     if _sandboxed(results):
         return (
             "Change the agent's own sandbox in the profile's driver.config; isolation.sandbox puts another around it."
         )
+    if _denied(results):
+        return "Allow its tools in the profile's driver.config, or choose an answerer that approves."
     return "Try the agent by hand on this machine."

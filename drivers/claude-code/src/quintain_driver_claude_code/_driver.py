@@ -18,6 +18,7 @@ from quintain_driver_claude_code._config import INSTALL, VARIABLES, ClaudeCodeCo
 from quintain_driver_claude_code._conversation import Conversation
 from quintain_driver_claude_code._errors import NotLoggedIn
 from quintain_driver_claude_code._home import lay_out
+from quintain_driver_claude_code._preflight import preflight
 from quintain_driver_claude_code._session import ClaudeSession
 from quintain_driver_claude_code._user import user_home
 
@@ -113,6 +114,7 @@ claude_code_driver = DriverSpec(
     config=ClaudeCodeConfig,
     runtime=runtime,
     experiment=policy,
+    preflight=preflight,
     summary="Runs Claude Code: questions, requests for permission and tool calls arrive while it works.",
 )
 """The driver; `claude_code_driver(model="...")` binds a configuration in code."""
