@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,16 @@ def works(stream: Stream) -> None:
     stream.shell("echo hi")
     stream.file("new.txt", "hello\n")
     stream.say("All done.")
+    stream.end()
+
+
+def obeys(stream: Stream) -> None:
+    """Does what a preflight asks for."""
+    for path in re.findall(r"write a file (\S+)", stream.prompt):
+        stream.file(path, "ready")
+    for command in re.findall(r"`([^`]+)`", stream.prompt):
+        stream.shell(command)
+    stream.say("ready")
     stream.end()
 
 
@@ -262,6 +273,7 @@ SITUATIONS: dict[str, Callable[[Stream], None]] = {
     one.__name__: one
     for one in (
         works,
+        obeys,
         echoes,
         counts,
         runs,
