@@ -32,6 +32,7 @@ from quintain_driver_codex._questions import Pending, form
 
 AGENT = "codex"
 
+_TOO_OLD = re.compile(r"unknown (?:variant|method)|method not found", re.IGNORECASE)
 _VERSION = re.compile(r"/(\d[\w.+-]*)")
 
 
@@ -172,7 +173,10 @@ class Conversation:
         if id == _messages.TURN:
             what = "take the task"
         reason = f"codex could not {what}: {words(error)}"
-        self._end(Failed(reason, classify(error) or Failure.CRASH, {"error": dict(error)}), output)
+        failure = classify(error) or Failure.CRASH
+        if _TOO_OLD.search(reason):
+            reason, failure = f"{reason}; this version may be too old for the driver", Failure.MISSING
+        self._end(Failed(reason, failure, {"error": dict(error)}), output)
 
     def _opened(self, result: Mapping[str, Any], output: _Output) -> None:
         thread = need_table(result, "thread", "result")

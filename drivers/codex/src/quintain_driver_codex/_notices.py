@@ -34,6 +34,9 @@ _QUIET = frozenset(
 )
 """Kept in the raw protocol and no event: other events say the same, or it is about the program's own windows."""
 
+_OLDER = "codex/event/"
+"""So the events of an older protocol begin that some versions send beside these."""
+
 _PARTS = frozenset(
     {
         "item/agentMessage/delta",
@@ -100,7 +103,7 @@ class Notices:
 
     def take(self, method: str, params: Params) -> list[Event]:
         """The events of one notification. Raises WrongField."""
-        if method in _QUIET:
+        if method in _QUIET or method.startswith(_OLDER):
             self._remember(params)
             return []
         if method in _PARTS:
