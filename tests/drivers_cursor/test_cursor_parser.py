@@ -22,6 +22,7 @@ from quintain import (
     ToolCall,
     ToolResult,
     Used,
+    WorkspaceError,
 )
 from quintain.errors import RecordError
 from quintain.model.codec import dumps, from_plain, to_plain
@@ -250,6 +251,16 @@ async def test_a_change_is_named(place: Path, changed: str, named: set[str]) -> 
 @pytest.mark.anyio
 async def test_nothing_of_the_user_counts_unless_it_is_read(place: Path) -> None:
     assert (await IDENTITY(CursorConfig(), context(place))).keys() == {"package"}
+
+
+@pytest.mark.anyio
+async def test_a_package_with_links_in_it_is_known_file_by_file(place: Path) -> None:
+    def refuses(path: Path) -> str:
+        raise WorkspaceError(f"{path} has a link in it")
+
+    strict = IdentityContext(place / "home", {"PATH": str(place / "bin")}, _file, refuses)
+    found = await IDENTITY(CursorConfig(), strict)
+    assert found["package"].keys() == {"cursor-agent", "index.js"}
 
 
 @pytest.mark.anyio

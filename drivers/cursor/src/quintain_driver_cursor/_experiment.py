@@ -87,12 +87,20 @@ async def identity(config: CursorConfig, context: IdentityContext) -> dict[str, 
     program = shutil.which(config.executable, path=path)
     if program is not None and (Path(program).resolve().parent / "index.js").is_file():
         # The program is a few lines of shell that start what lies beside it.
-        found["package"] = context.digest_tree(Path(program).resolve().parent)
+        found["package"] = _package(Path(program).resolve().parent, context)
     if config.mcp_servers:
         found["mcp_servers"] = _servers(config.mcp_servers, path, context)
     if config.isolation == "user":
         found["user"] = _user(user_home(context.environment, context.home), path, context)
     return found
+
+
+def _package(folder: Path, context: IdentityContext) -> str | dict[str, str]:
+    """The digest of all that is installed; file by file if a link in it makes it no tree that can be known as a whole."""
+    try:
+        return context.digest_tree(folder)
+    except QuintainError:
+        return {one.name: context.digest_file(one) for one in sorted(folder.iterdir()) if one.is_file()}
 
 
 def _servers(servers: Mapping[str, Any], path: str | None, context: IdentityContext) -> dict[str, Any]:
