@@ -282,7 +282,7 @@ async def test_a_context_that_is_too_long_is_its_own_fault(attempt: Try) -> None
 
 
 async def test_a_model_that_hangs_ends_with_the_time_and_keeps_what_was_spent(attempt: Try) -> None:
-    limits = Limits(total_s=2, linger_s=0.5, grace_s=1)
+    limits = Limits(total_s=4, linger_s=0.5, grace_s=1)
     tried = await attempt(turn(shell("true")), Turn(hang=True), limits=limits)
     assert tried.report.outcome.kind is OutcomeKind.TIMED_OUT
     spend = tried.report.spend.agent
