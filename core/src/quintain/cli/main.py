@@ -21,6 +21,8 @@ COMMANDS = {
     "plan": "say what a campaign would do, cost and find",
     "experiment": "compare variants with the baseline, under a budget",
     "resume": "take up a campaign where it was left",
+    "report": "say what a campaign decided, and why",
+    "compare": "compare two runs or campaigns",
     "apply": "write the promoted candidate back to its source",
     "verify": "recompute a campaign from its evidence",
     "identity": "say what results depend on, and what makes two runs comparable or not",
