@@ -341,4 +341,4 @@ def _advice(outcome: Outcome, results: Sequence[ToolResult]) -> str:
         )
     if _denied(results):
         return "Allow its tools in the profile's driver.config, or choose an answerer that approves."
-    return "Try the agent by hand on this machine."
+    return "See what the profile's driver.config lets it do, and try the agent by hand on this machine."
