@@ -59,6 +59,25 @@ type = "file_exists"
 path = "f.txt"
 """
 
+CAMPAIGN = """
+id = "small"
+profiles = ["{profile}"]
+
+[subject]
+root = "subject"
+mutable = ["*.md"]
+
+[splits.validation]
+
+[repetitions]
+search = 1
+promotion = 1
+
+[[variants]]
+id = "other"
+text = {{ "prompt.md" = "2" }}
+"""
+
 Quintain = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -72,6 +91,8 @@ def project(tmp_path: Path) -> Path:
     (site / "pilot_driver.py").write_text(DRIVER)
     root = tmp_path / "project"
     (root / "cases").mkdir(parents=True)
+    (root / "subject").mkdir()
+    (root / "subject" / "prompt.md").write_text("1")
     (root / "quintain.toml").write_text(PROJECT)
     (root / "cases" / "write.case.toml").write_text(CASES)
     return root
@@ -115,3 +136,20 @@ def test_doctor_tries_every_profile_and_runs_no_case(quintain: Quintain, project
     assert "own sandbox in the profile's driver.config" in done.stdout
     assert not (project / ".quintain" / "runs").exists()
     assert "preflight" not in quintain("doctor").stdout
+
+
+def test_an_experiment_tries_first_unless_it_is_told_not_to(quintain: Quintain, project: Path) -> None:
+    for profile in ("good", "bad"):
+        (project / f"{profile}.toml").write_text(CAMPAIGN.format(profile=profile))
+    done = quintain("experiment", "good.toml")
+    assert "tried    profile good (driver pilot): works" in done.stderr, done.stderr
+    assert "report  quintain report" in done.stdout
+    done = quintain("experiment", "bad.toml")
+    assert done.returncode == 3, done.stderr
+    assert "stopped: the preflight failed, so no trial was begun. profile bad: its only tool call" in done.stdout
+    assert "--no-preflight" in done.stdout
+    assert "other:write" not in done.stderr
+    done = quintain("resume", "--no-preflight")
+    assert "tried" not in done.stderr
+    assert "other:write" in done.stderr
+    assert "report  quintain report" in done.stdout
