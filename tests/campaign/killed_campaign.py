@@ -24,6 +24,9 @@ from quintain import (
     Variant,
     run_campaign,
 )
+from quintain.cli.signals import obey_signals
+from quintain.errors import QuintainError, ungrouped
+from quintain.runs.control import Control
 
 CASES = 6
 USD = 0.01
@@ -37,7 +40,7 @@ say(type="ready")
 style = open("prompt.md").read().strip()
 fd = os.open(RAN, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 os.write(fd, f"{style} {start['case']} {start['seed']}\\n".encode())
-time.sleep(0.02)
+time.sleep(600 if os.path.exists(f"{RAN}.slow") else 0.02)
 say(type="usage", cost_usd=0.01, input=10, output=5)
 luck = hashlib.sha256(f"{start['case']} {start['seed']}".encode()).digest()[0]
 if style == "careful" or luck < {"plain": 100, "sloppy": 30}[style]:
@@ -76,11 +79,22 @@ def campaign_in(folder: Path) -> Campaign:
 
 
 async def main(folder: Path, directory: Path | None) -> int:
-    """Begin or take up the campaign; 0 if it is finished."""
-    result = await run_campaign(campaign_in(folder), store=folder / "store", resume=directory, concurrency=4)
+    """Begin or take up the campaign as the command line does; 0 if it is finished."""
+    control = Control()
+    async with anyio.create_task_group() as group:
+        group.start_soon(obey_signals, control, 30.0)
+        result = await run_campaign(
+            campaign_in(folder), store=folder / "store", resume=directory, concurrency=4, control=control
+        )
+        group.cancel_scope.cancel()
     print(result.status, result.reason, flush=True)
     return 0 if result.status == "finished" else 4
 
 
 if __name__ == "__main__":
-    sys.exit(anyio.run(main, Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None))
+    try:
+        with ungrouped():
+            sys.exit(anyio.run(main, Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None))
+    except QuintainError as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        sys.exit(error.exit_code)

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from attrs import evolve
-from campaign.killed_campaign import LIMIT_USD, USD
+from campaign.killed_campaign import LIMIT_USD, USD, campaign_in
 from quintain.campaign.directory import campaign_names
 from quintain.campaign.ledger import Ledger
 from quintain.campaign.seal import is_sealed
@@ -27,8 +28,8 @@ PROGRAM = Path(__file__).with_name("killed_campaign.py")
 HANG_S = 120
 
 
-def begun(folder: Path, directory: Path | None = None) -> subprocess.Popen[str]:
-    words = [sys.executable, str(PROGRAM), str(folder), *([str(directory)] if directory else [])]
+def begun(folder: Path, directory: Path | None = None, *before: str) -> subprocess.Popen[str]:
+    words = [*before, sys.executable, str(PROGRAM), str(folder), *([str(directory)] if directory else [])]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
 
@@ -141,3 +142,97 @@ def test_a_campaign_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
         kills += survive(folder, undisturbed, seed=round_)
         round_ += 1
     assert kills >= wanted
+
+
+def waited_for(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + HANG_S
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def agents_of(folder: Path) -> list[str]:
+    """Processes of agents that are alive."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found += [path.parent.name] if str(folder / "agent").encode() in path.read_bytes() else []
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_a_campaign_politely_and_it_goes_on_where_it_was(
+    tmp_path: Path, undisturbed: State, number: signal.Signals
+) -> None:
+    with begun(tmp_path) as process:
+        waited_for(lambda: ran(tmp_path).total() >= 6)
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=HANG_S)
+    assert process.returncode == 4, said
+    assert f"{number.name}: no new trial begins" in said
+    assert said.splitlines()[-1] == f"interrupted interrupted by {number.name}"
+    directory = directory_of(tmp_path)
+    state = state_of(directory)
+    assert (state.open, state.status) == ({}, "interrupted")
+    assert set(ran(tmp_path)) == {as_agent_tells(trial) for trial in state.settled}
+    assert verify(directory, BlobStore(tmp_path / "store" / "blobs")).problems == ()
+    whole(tmp_path, directory)
+    assert decided_with_looks_of(undisturbed, state_of(directory))
+    assert set(ran(tmp_path).values()) == {1}
+    assert verify(directory, BlobStore(tmp_path / "store" / "blobs")).problems == ()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM])
+def test_two_signals_end_it_at_once_with_all_its_agents_and_it_goes_on_where_it_was(
+    tmp_path: Path, undisturbed: State, number: signal.Signals
+) -> None:
+    with begun(tmp_path) as process:
+        waited_for(lambda: ran(tmp_path).total() >= 6)
+        (tmp_path / "ran.slow").touch()
+        waited_for(lambda: len(agents_of(tmp_path)) >= 4)
+        settled = set(state_of(directory_of(tmp_path)).settled)
+        process.send_signal(number)
+        time.sleep(0.3)
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=HANG_S)
+    assert process.returncode == 4, said
+    assert f"{number.name} again: leaving at once" in said
+    assert agents_of(tmp_path) == []
+    (tmp_path / "ran.slow").unlink()
+    directory = directory_of(tmp_path)
+    assert verify(directory, BlobStore(tmp_path / "store" / "blobs")).problems == ()
+    held(tmp_path)
+    whole(tmp_path, directory)
+    assert decided_with_looks_of(undisturbed, state_of(directory))
+    assert all(ran(tmp_path)[as_agent_tells(trial)] == 1 for trial in settled)
+    assert verify(directory, BlobStore(tmp_path / "store" / "blobs")).problems == ()
+
+
+def decided_with_looks_of(undisturbed: State, state: State) -> bool:
+    """The same was decided; whoever stopped it has looked at what there was once more, but not at the test split."""
+    mine, other = state.decision, undisturbed.decision
+    assert mine is not None
+    assert other is not None
+    assert mine.looks["test"] == other.looks["test"] == 1
+    same = (mine.verdict, mine.candidate, mine.why, mine.confirmed)
+    return same == (other.verdict, other.candidate, other.why, other.confirmed)
+
+
+@pytest.mark.parametrize("bytes_", [0, 50_000, 100_000, 200_000])
+def test_a_disk_that_takes_no_more_is_a_clear_error_and_nothing_is_lost(
+    tmp_path: Path, undisturbed: State, bytes_: int
+) -> None:
+    campaign_in(tmp_path)
+    with begun(tmp_path, None, "prlimit", f"--fsize={bytes_}") as process:
+        said, _ = process.communicate(timeout=HANG_S)
+    assert process.returncode == 3, said
+    assert "Traceback" not in said
+    assert str(tmp_path / "store") in said
+    directory = directory_in(tmp_path)
+    settled = set(state_of(directory).settled) if directory is not None else set[str]()
+    held(tmp_path)
+    whole(tmp_path, directory)
+    directory = directory_of(tmp_path)
+    assert decided_with_looks_of(undisturbed, state_of(directory))
+    assert all(ran(tmp_path)[as_agent_tells(trial)] == 1 for trial in settled)
+    assert verify(directory, BlobStore(tmp_path / "store" / "blobs")).problems == ()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from quintain.campaign.owner import NAME as LOCK
 from quintain.campaign.owner import owned
 from quintain.campaign.seal import NAME, seal, unsealed
 from quintain.errors import StoreError
@@ -56,6 +57,15 @@ def test_a_file_that_is_gone_is_named(sealed: Path, name: str, expected: str) ->
 def test_a_file_that_was_added_is_named(sealed: Path) -> None:
     (sealed / "trials" / "y.raw.jsonl").write_text("")
     assert list(unsealed(sealed)) == ["trials/y.raw.jsonl was added after the campaign had ended"]
+
+
+def test_a_file_that_was_added_under_the_name_of_the_seal_or_the_lock_is_named(sealed: Path) -> None:
+    for name in (NAME, LOCK, "run.db-shm"):
+        (sealed / "trials" / name).write_text("")
+        assert list(unsealed(sealed)) == [f"trials/{name} was added after the campaign had ended"]
+        (sealed / "trials" / name).unlink()
+    (sealed / "run.db-wal").write_bytes(b"frames")
+    assert list(unsealed(sealed)) == ["run.db-wal was added after the campaign had ended"]
 
 
 def test_owning_a_campaign_is_no_change_of_it(sealed: Path) -> None:

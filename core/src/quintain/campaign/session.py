@@ -27,7 +27,7 @@ from quintain.campaign.seal import is_sealed, seal, unseal
 from quintain.campaign.settled import charge_body
 from quintain.campaign.state import State, read_state
 from quintain.candidates import Problem, store_captured, validate
-from quintain.errors import UsageError, ungrouped
+from quintain.errors import StoreError, UsageError, ungrouped
 from quintain.identity.lock import read_lock, write_lock
 from quintain.identity.tree import Difference, difference
 from quintain.model.campaign import BASELINE, Campaign, Candidate
@@ -127,6 +127,13 @@ async def run_session(
         # Opening it for writing changes the file, which would break the seal of a campaign that is refused.
         with closing(Ledger(path)) as seen:
             state = read_state(seen)
+            broken = seen.broken()
+        if broken is not None:
+            raise StoreError(
+                f"entry {broken} of the ledger is not what was written",
+                where=str(path),
+                hint="put the old file back; quintain verify says more",
+            )
         if state.status == "finished" and state.decision is not None and not is_sealed(path):
             # It was killed with its last step to go.
             Ledger(path, write=True).close()

@@ -86,6 +86,9 @@ class RunStore:
         if self._write_mode:
             # On a full disk it stays as it is; readers cope with that, and nothing is lost.
             with suppress(sqlite3.Error):
+                # While somebody reads along it can't be one file; then at least all of it is in the first.
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._db.execute("PRAGMA busy_timeout = 0")
                 self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
