@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import pytest
@@ -238,3 +239,22 @@ async def test_a_preflight_that_is_interrupted_says_nothing_about_the_profile(tm
     result = await run(campaign_in(tmp_path), Slow(), tmp_path, control=control)
     assert result.status == "interrupted"
     assert result.reason == "enough"
+
+
+@pytest.mark.parametrize("place", ["beside", "workspace"])
+async def test_what_is_under_test_is_there_only_if_it_lies_beside_the_workspace(
+    tmp_path: Path, place: Literal["beside", "workspace"]
+) -> None:
+    seen: list[tuple[bool, list[str]]] = []
+
+    class Curious(Pilot):
+        async def __call__(self, launch: Launch) -> AsyncIterator[Event]:
+            found = launch.subject is not None and (launch.subject / "prompt.md").exists()
+            seen.append((found, [path.name for path in launch.workspace.iterdir()]))
+            async for event in super().__call__(launch):
+                yield event
+
+    campaign = campaign_in(tmp_path)
+    campaign = evolve(campaign, subject=evolve(campaign.subject, place=place), budget=Budget(trials=0))
+    await run(campaign, Curious(), tmp_path)
+    assert seen == [(place == "beside", [])]

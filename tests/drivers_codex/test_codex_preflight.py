@@ -11,7 +11,20 @@ import pytest
 from drivers_codex.conftest import settings
 from models.responses import patch, prompts, say, shell, turn
 from models.server import ModelServer, Turn
-from quintain import OutcomeKind, Plug, Plugins, Profile, Retry
+from quintain import (
+    Assertion,
+    Campaign,
+    Case,
+    OutcomeKind,
+    Plug,
+    Plugins,
+    Profile,
+    Retry,
+    Split,
+    Subject,
+    Variant,
+    run_campaign,
+)
 from quintain.functions import DENY
 from quintain.model.codec import to_plain
 from quintain.runs.preflight import Preflight, failure_of, flights_of, order_of, preflight_alone
@@ -75,6 +88,27 @@ async def test_a_sandbox_that_can_not_be_made_is_found_and_named(
     words = failure_of([found]) or ""
     assert "Change the agent's own sandbox in the profile's driver.config" in words
     assert found.duration_s < 30
+
+
+async def test_a_campaign_ends_before_a_trial_where_codex_can_not_work(
+    confined: str, serve: Callable[..., ModelServer], tmp_path: Path
+) -> None:
+    (tmp_path / "subject").mkdir()
+    (tmp_path / "subject" / "prompt.md").write_text("Be quick.")
+    models = serve(*OBEYS)
+    plain = to_plain(codex_driver.config(**settings(models, confined)))
+    campaign = Campaign(
+        "rules",
+        Subject(tmp_path / "subject", ("*.md",)),
+        (Profile("default", Plug("codex", plain), retry=Retry(attempts=1)),),
+        {"validation": Split((Case("one", "Do it.", assertions=(Assertion("file_exists", {"path": "x"}),)),))},
+        variants=(Variant("other", text={"prompt.md": "Take your time."}),),
+    )
+    result = await run_campaign(campaign, store=tmp_path / "store")
+    assert result.status == "stopped"
+    assert result.state.settled == {}
+    assert "own sandbox: 'bwrap: Creating new namespace failed" in (result.reason or "")
+    assert len(models.asked) == 3
 
 
 async def test_codex_works_there_without_a_sandbox_of_its_own(

@@ -7,7 +7,7 @@ start, can't reach its model, is served another, or whose own sandbox refuses ev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -230,14 +230,21 @@ async def fly(flight: Flight, bench: Bench, folder: Path) -> Preflight:
 
 
 async def preflight(
-    flights: Sequence[Flight], bench: Bench, folder: Path, *, concurrency: int = 4
+    flights: Sequence[Flight],
+    bench: Bench,
+    folder: Path,
+    *,
+    concurrency: int = 4,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Preflight, ...]:
-    """Try several ways to run, so many at once; told in their order. See `fly`."""
+    """Try several ways to run, so many at once, and none once it is stopped; told in their order. See `fly`."""
     found: dict[int, Preflight] = {}
     limit = anyio.CapacityLimiter(concurrency)
 
     async def one(number: int, flight: Flight) -> None:
         async with limit:
+            if stopped():
+                return
             found[number] = await fly(flight, bench, folder)
 
     async with anyio.create_task_group() as group:

@@ -223,7 +223,9 @@ class _Running:
         """Begin no trial if a way to run doesn't work."""
         flights = flights_of((template.order for template in self._plan.templates), self._plugins)
         folder = self._store.directory / FOLDER
-        found = await preflight(flights, bench, folder, concurrency=self._settings.concurrency)
+        found = await preflight(
+            flights, bench, folder, concurrency=self._settings.concurrency, stopped=lambda: self._control.draining
+        )
         for one in found:
             if one.report is not None:
                 self._totals.spent(one.report.spend)
