@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from attrs import evolve, frozen
 
-from quintain.campaign.ledger import Ledger
+from quintain.campaign.ledger import Ledger, text_digest
 from quintain.campaign.settled import Settled
 from quintain.campaign.state import read_state
-from quintain.errors import UsageError
+from quintain.errors import StoreError, UsageError
+from quintain.model.codec import dumps, to_plain
 from quintain.model.outcome import OutcomeKind
 from quintain.model.trial import TrialReport
 from quintain.runs.store import EVIDENCE
+from quintain.trial.trace import Lines
 
 
 @frozen
@@ -73,10 +76,34 @@ def taken(source: Source, trial: str, candidate: str, into: Ledger) -> Iterator[
     """
     with closing(Ledger(source.directory)) as theirs:
         report = theirs.store.report(source.trial)
+        if text_digest(dumps(to_plain(report))) != source.settled.report:
+            raise _changed(source, "report")
         for attempt in report.attempts:
             place = into.store.evidence(trial, attempt.number)
             for kind, lines in zip(EVIDENCE, (place.events, place.raw), strict=True):
-                for line in theirs.store.lines(kind, source.trial, attempt.number):
-                    lines.append(line.rstrip("\n"))
-                lines.close()
+                digest = _copied(theirs.store.lines(kind, source.trial, attempt.number), lines)
+                # Those of attempts before it was taken up again are not in its last entry.
+                if digest != source.settled.traces.get(f"{attempt.number}.{kind}", digest):
+                    raise _changed(source, kind)
         yield evolve(report, trial=trial, candidate=candidate)
+
+
+def _copied(found: Iterable[str], into: Lines) -> str:
+    """Copy lines; returns the digest of all of them."""
+    read = hashlib.sha256()
+    try:
+        for line in found:
+            read.update(line.encode())
+            into.append(line.rstrip("\n"))
+        into.close()
+    except OSError as error:
+        raise StoreError(f"can't be copied: {error.strerror}", where=into.path) from error
+    return f"sha256:{read.hexdigest()}"
+
+
+def _changed(source: Source, what: str) -> StoreError:
+    return StoreError(
+        f"the {what} of {source.trial} can't be reused: it is not what was settled",
+        where=str(source.directory),
+        hint="quintain verify says more; without this campaign in --reuse its trials run anew",
+    )
