@@ -184,3 +184,4 @@ async def test_a_campaign_of_another_store_is_refused(tmp_path: Path) -> None:
     first = await run(campaign_in(tmp_path, cases=1), Agent([]), tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="same store"):
         await again(campaign_in(tmp_path, cases=1), Agent([]), tmp_path, first.directory)
+    assert not (tmp_path / "store" / "campaigns").exists()

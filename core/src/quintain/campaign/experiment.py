@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import anyio
+
 from quintain.campaign.ledger import Ledger, New
 from quintain.campaign.monitor import Monitor
 from quintain.campaign.ready import Ready
@@ -21,6 +23,7 @@ from quintain.campaign.runner import Runner, Settlement
 from quintain.campaign.schedule import Slot, blocks
 from quintain.campaign.select import decide, outcome_of
 from quintain.campaign.state import State
+from quintain.errors import StoreError
 from quintain.model.campaign import BASELINE, Campaign
 from quintain.model.codec import to_plain
 from quintain.model.decision import Decision
@@ -50,7 +53,14 @@ class Experiment:
         if self._monitor is None:
             return
         for candidate, why in self._monitor.decided(settlement.settled.figures):
-            await self._ledger.add(self._stopped(candidate, why))
+            entry = self._stopped(candidate, why)
+            try:
+                # As with a trial: what is in the ledger must be in the state, and nothing else.
+                with anyio.CancelScope(shield=True):
+                    await self._ledger.add(entry)
+            except StoreError:
+                del self._state.stopped[candidate]
+                raise
 
     async def through(self, runner: Runner) -> None:
         """Run what is left to run."""

@@ -119,6 +119,7 @@ async def run_session(
     if settings.concurrency < 1:
         raise UsageError(f"at least one trial runs at a time, not {settings.concurrency}")
     refuse_unbounded(ready.campaign)
+    reuse = Reuse(settings.reuse, settings.store)
     control = control or Control()
     refuse_surroundings(settings.scratch)
     await anyio.to_thread.run_sync(sweep_leftovers, settings.scratch)
@@ -149,7 +150,7 @@ async def run_session(
         ledger = Ledger(path, write=True)
         try:
             await _begin(ready, ledger, state, settings)
-            decision = await _through(ready, ledger, state, plugins, settings, control)
+            decision = await _through(ready, ledger, state, plugins, settings, control, reuse)
         finally:
             ledger.close()
         await anyio.to_thread.run_sync(seal, path)
@@ -319,6 +320,7 @@ async def _through(
     plugins: Plugins,
     settings: CampaignSettings,
     control: Control,
+    reuse: Reuse,
 ) -> Decision:
     if settings.began is not None:
         await settings.began(ledger.directory, state)
@@ -339,7 +341,7 @@ async def _through(
                 watch,
                 control,
                 bench,
-                reuse=Reuse(settings.reuse, settings.store),
+                reuse=reuse,
                 concurrency=settings.concurrency,
                 heard=heard,
             )
