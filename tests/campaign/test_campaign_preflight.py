@@ -130,7 +130,9 @@ async def test_an_agent_whose_every_command_fails_stops_the_campaign_before_any_
     assert state.settled == {}
     assert state.spent.usd == pytest.approx(USD)
     assert verify(result.directory, BlobStore(tmp_path / "store" / "blobs")).problems == ()
-    assert list((result.directory / "preflight").iterdir())
+    first, *_ = (result.directory / "preflight").iterdir()
+    first.unlink()
+    assert "is gone" in verify(result.directory, BlobStore(tmp_path / "store" / "blobs")).problems[0]
 
 
 async def test_a_campaign_that_was_stopped_so_goes_on_once_it_is_mended(tmp_path: Path) -> None:

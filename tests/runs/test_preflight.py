@@ -121,8 +121,16 @@ async def test_an_agent_that_works_is_said_to_work_and_leaves_its_evidence(tmp_p
         (stopped, r"each of its 2 tool calls was stopped, .*own sandbox: 'bwrap: No permissions", "isolation.sandbox"),
         (refused, r"each of its 2 tool calls was refused by a permission: 'not allowed here'", "answerer"),
         (broken, r"each of its 2 tool calls failed: 'no such program'", "by hand"),
-        (only("g.txt", stopped), r"^g\.txt is not there: its command wrote nothing$", "own sandbox"),
-        (only("f.txt", broken), r"^f\.txt is not there: its file tool wrote nothing$", "by hand"),
+        (
+            only("g.txt", stopped),
+            r"^a tool call failed: 'bwrap: No permissions.*'; g\.txt is not there: its command wrote nothing$",
+            "own sandbox",
+        ),
+        (
+            only("f.txt", broken),
+            r"^a tool call failed: 'no such program'; f\.txt is not there: its file tool wrote nothing$",
+            "by hand",
+        ),
         (lambda launch, file: ToolResult(file), r"f\.txt is not there.*g\.txt is not there", "by hand"),
     ],
 )
@@ -162,6 +170,11 @@ async def test_an_agent_that_cannot_log_in_is_told_apart(tmp_path: Path) -> None
     found = await tried(driver(stranger), tmp_path)
     assert found.problems == ("it ended as infrastructure (converse, auth): 401: who are you?",)
     assert "Log the agent in" in found.advice
+
+
+async def test_long_words_are_cut(tmp_path: Path) -> None:
+    found = await tried(driver(agent(lambda launch, file: ToolResult(file, text="x" * 9999, error=True))), tmp_path)
+    assert 300 < len(found.problems[0]) < 400
 
 
 async def test_another_model_than_the_one_asked_for_is_named(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class CampaignWatcher:
         if self._json:
             said = {"profiles": preflight.flight.profiles, "tried": preflight.report is not None}
             print(dumps({"type": "preflight", **said, "problems": preflight.problems}), flush=True)
-        else:
+        elif preflight.report is not None:
             print(f"tried    {clean(preflight.describe())}", file=self._output, flush=True)
 
     async def heard(self, settlement: Settlement) -> None:

@@ -15,7 +15,7 @@ WORD = "ready"
 ANSWER = "its answer"
 """Id of the assertion for which an agent needs no tool."""
 
-LIMIT_S = 180.0
+LIMIT_S = 300.0
 
 
 def small_task(*, writes: bool = True, runs: bool = True) -> Case:

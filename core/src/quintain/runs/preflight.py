@@ -118,7 +118,8 @@ class Preflight:
         if self.report is None:
             return f"{who}: its driver declares nothing to try"
         tokens = self.spend.tokens
-        took = f"{self.duration_s:.1f} s, {f'{tokens.total} tokens' if tokens is not None else 'tokens unknown'}"
+        spent = f"{tokens.total} tokens" if tokens is not None else "tokens unknown"
+        took = f"{self.duration_s:.1f} s, {spent}, cost {self.spend.cost.describe()}"
         if self.cancelled:
             return f"{who}: stopped before it was known ({took})"
         return f"{who}: {'works' if not self.failed else '; '.join(self.problems)} ({took})"
@@ -292,18 +293,21 @@ def _keep(places: Sequence[EvidencePlace]) -> None:
 def _problems(prepared: Prepared, report: TrialReport, results: Sequence[ToolResult]) -> Iterator[str]:
     """Why it does not work; nothing if it does."""
     outcome, counts = report.outcome, report.last.counts
+    all_failed = 0 < counts.tool_calls <= counts.tool_errors
     if outcome.kind is not OutcomeKind.COMPLETED:
         yield f"it ended as {outcome.describe()}: {outcome.reason}"
     if Capability.TOOL_EVENTS in prepared.runtime.capabilities:
-        if counts.tool_calls and counts.tool_errors >= counts.tool_calls:
+        if all_failed:
             yield _all_failed(counts.tool_calls, results)
         elif not counts.tool_calls and outcome.kind is OutcomeKind.COMPLETED and _needs_tools(prepared):
             yield "it used no tool"
     if report.grade is None:
         return
-    for result in report.grade.results:
-        if result.required and result.status is not Status.PASS:
-            yield result.reason
+    missed = [result for result in report.grade.results if result.required and result.status is not Status.PASS]
+    if missed and not all_failed and (words := _last_words(results)):
+        yield f"a tool call failed: {words}"
+    for result in missed:
+        yield result.reason
     if not any(result.required for result in report.grade.results):
         yield "its driver's preflight requires nothing, so it can't show anything"
 
@@ -320,10 +324,15 @@ def _all_failed(calls: int, results: Sequence[ToolResult]) -> str:
         how = "was stopped, as it seems by the agent's own sandbox"
     elif _denied(results):
         how = "was refused by a permission"
-    said = next((result.text.strip() for result in reversed(results) if result.error and result.text.strip()), "")
     first = "its only tool call" if calls == 1 else f"each of its {calls} tool calls"
-    head = said if len(said) <= QUOTED else f"{said[:QUOTED]}..."
-    return f"{first} {how}" + (f": {head!r}" if said else "")
+    words = _last_words(results)
+    return f"{first} {how}" + (f": {words}" if words else "")
+
+
+def _last_words(results: Sequence[ToolResult]) -> str:
+    """What the last tool that failed with words said, quoted; empty if none did."""
+    said = next((result.text.strip() for result in reversed(results) if result.error and result.text.strip()), "")
+    return repr(said if len(said) <= QUOTED else f"{said[:QUOTED]}...") if said else ""
 
 
 def _denied(results: Sequence[ToolResult]) -> bool:
