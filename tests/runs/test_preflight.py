@@ -162,14 +162,25 @@ async def test_an_agent_that_calls_no_tool_does_not_work_even_if_files_are_there
     assert silent.problems == ()
 
 
-async def test_an_agent_that_cannot_log_in_is_told_apart(tmp_path: Path) -> None:
-    async def stranger(launch: Launch) -> AsyncIterator[Event]:
+@pytest.mark.parametrize(
+    ("failure", "advice"),
+    [
+        (Failure.AUTH, "Log the agent in"),
+        (Failure.MISSING, "Install what is missing"),
+        (Failure.OVERLOAD, "Wait until its model's server"),
+        (Failure.CRASH, "by hand"),
+    ],
+)
+async def test_a_failure_of_the_infrastructure_is_named_with_what_to_do(
+    tmp_path: Path, failure: Failure, advice: str
+) -> None:
+    async def unlucky(launch: Launch) -> AsyncIterator[Event]:
         yield Ready(agent="agent")
-        yield Failed("401: who are you?", Failure.AUTH)
+        yield Failed("its own words", failure)
 
-    found = await tried(driver(stranger), tmp_path)
-    assert found.problems == ("it ended as infrastructure (converse, auth): 401: who are you?",)
-    assert "Log the agent in" in found.advice
+    found = await tried(driver(unlucky), tmp_path)
+    assert found.problems == (f"it ended as infrastructure (converse, {failure.value}): its own words",)
+    assert advice in found.advice
 
 
 async def test_long_words_are_cut(tmp_path: Path) -> None:

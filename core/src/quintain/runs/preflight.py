@@ -6,8 +6,7 @@ start, can't reach its model, is served another, or whose own sandbox refuses ev
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -16,21 +15,19 @@ import anyio
 import anyio.to_thread
 from attrs import evolve, frozen
 
-from quintain.contracts.driver import Capability
-from quintain.contracts.preflight import ANSWER
 from quintain.errors import ungrouped
 from quintain.identity.canonical import digest
 from quintain.model.case import Case
 from quintain.model.codec import to_plain
 from quintain.model.events import ToolResult, Traced
-from quintain.model.grade import Status
-from quintain.model.outcome import Failure, Outcome, OutcomeKind
+from quintain.model.outcome import OutcomeKind
 from quintain.model.project import Profile
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.model.usage import NO_SPEND, Spend
 from quintain.plugins import Plugins
 from quintain.process import Keepers
 from quintain.runs.checks import with_checks
+from quintain.runs.diagnosis import advice_for, problems_of
 from quintain.runs.tables import trial_file_name
 from quintain.trial.bench import Bench
 from quintain.trial.fixtures import Fixtures
@@ -42,16 +39,6 @@ from quintain.workspace.blobs import BlobStore
 
 FOLDER = "preflight"
 """Where the evidence of a preflight lies in the directory of its run."""
-
-QUOTED = 300
-"""Characters of a tool's words that are told."""
-
-_SANDBOX = re.compile(
-    r"sandbox|bwrap|bubblewrap|landlock|seccomp|unshare|user namespace|uid.map|read-only file system"
-    r"|operation not permitted",
-    re.IGNORECASE,
-)
-"""What a command says that a sandbox kept from running."""
 
 
 @frozen
@@ -225,8 +212,8 @@ async def fly(flight: Flight, bench: Bench, folder: Path) -> Preflight:
     own = evolve(bench, evidence=evidence, attempt_began=_untold, listen=listen)
     report = await run_trial(flight.order, flight.prepared, fixtures, own)
     await anyio.to_thread.run_sync(partial(_keep, places))
-    problems = tuple(_problems(flight.prepared, report, results))
-    advice = _advice(report.outcome, results) if problems else ""
+    problems = tuple(problems_of(flight.prepared, report, results))
+    advice = advice_for(report.outcome, results) if problems else ""
     return Preflight(flight, report, problems, advice, folder)
 
 
@@ -288,73 +275,3 @@ def _keep(places: Sequence[EvidencePlace]) -> None:
                 # A disk that is full will be told of by the first trial.
                 with suppress(OSError):
                     Path(lines.path).write_text(lines.text, encoding="ascii")
-
-
-def _problems(prepared: Prepared, report: TrialReport, results: Sequence[ToolResult]) -> Iterator[str]:
-    """Why it does not work; nothing if it does."""
-    outcome, counts = report.outcome, report.last.counts
-    all_failed = 0 < counts.tool_calls <= counts.tool_errors
-    if outcome.kind is not OutcomeKind.COMPLETED:
-        yield f"it ended as {outcome.describe()}: {outcome.reason}"
-    if Capability.TOOL_EVENTS in prepared.runtime.capabilities:
-        if all_failed:
-            yield _all_failed(counts.tool_calls, results)
-        elif not counts.tool_calls and outcome.kind is OutcomeKind.COMPLETED and _needs_tools(prepared):
-            yield "it used no tool"
-    if report.grade is None:
-        return
-    missed = [result for result in report.grade.results if result.required and result.status is not Status.PASS]
-    if missed and not all_failed and (words := _last_words(results)):
-        yield f"a tool call failed: {words}"
-    for result in missed:
-        yield result.reason
-    if not any(result.required for result in report.grade.results):
-        yield "its driver's preflight requires nothing, so it can't show anything"
-
-
-def _needs_tools(prepared: Prepared) -> bool:
-    """The case asks for more than an answer."""
-    return any(check.id != ANSWER for check in prepared.checks)
-
-
-def _all_failed(calls: int, results: Sequence[ToolResult]) -> str:
-    how = "failed"
-    # First: an agent whose sandbox does not work may ask to do without it, and be refused.
-    if _sandboxed(results):
-        how = "was stopped, as it seems by the agent's own sandbox"
-    elif _denied(results):
-        how = "was refused by a permission"
-    first = "its only tool call" if calls == 1 else f"each of its {calls} tool calls"
-    words = _last_words(results)
-    return f"{first} {how}" + (f": {words}" if words else "")
-
-
-def _last_words(results: Sequence[ToolResult]) -> str:
-    """What the last tool that failed with words said, quoted; empty if none did."""
-    said = next((result.text.strip() for result in reversed(results) if result.error and result.text.strip()), "")
-    return repr(said if len(said) <= QUOTED else f"{said[:QUOTED]}...") if said else ""
-
-
-def _denied(results: Sequence[ToolResult]) -> bool:
-    return any(result.denied for result in results)
-
-
-def _sandboxed(results: Sequence[ToolResult]) -> bool:
-    return any(result.error and _SANDBOX.search(result.text) for result in results)
-
-
-def _advice(outcome: Outcome, results: Sequence[ToolResult]) -> str:
-    """What to do."""
-    if outcome.failure is Failure.AUTH:
-        return "Log the agent in, or set the variable that holds its key; quintain doctor says which."
-    if outcome.failure is Failure.MISSING:
-        return "Install what is missing; quintain doctor says what is there."
-    if outcome.kind is OutcomeKind.INVALID:
-        return "Ask in the profile for the model that is served."
-    if _sandboxed(results):
-        return (
-            "Change the agent's own sandbox in the profile's driver.config; isolation.sandbox puts another around it."
-        )
-    if _denied(results):
-        return "Allow its tools in the profile's driver.config, or choose an answerer that approves."
-    return "See what the profile's driver.config lets it do, and try the agent by hand on this machine."
