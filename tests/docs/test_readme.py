@@ -60,11 +60,15 @@ def test_the_example_needs_the_rules_that_answer(checkout: Path, tmp_path: Path)
     assert "I may not write calculator.py" in printed
 
 
-@pytest.mark.parametrize("heading", ["Run it", "Test it"])
-def test_both_commands_install_the_members_of_the_workspace(heading: str) -> None:
-    named = re.findall(r"\./([\w/-]+)", _block(heading, "sh"))
+def _installed(heading: str) -> list[str]:
+    return sorted(re.findall(r"\./([\w/-]+)", _block(heading, "sh")))
+
+
+def test_the_tests_install_every_member_of_the_workspace_and_the_example_only_what_it_needs() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert sorted(named) == sorted(settings["tool"]["quintain"]["workspace"]["members"])
+    assert _installed("Test it") == sorted(settings["tool"]["quintain"]["workspace"]["members"])
+    plugins = [f"plugins/{name}" for name in ("answerers", "assertions", "sinks")]
+    assert _installed("Run it") == ["core", "drivers/subprocess", *plugins]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
