@@ -9,6 +9,8 @@ from pathlib import Path
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from attrs import evolve
 from campaign.campaigns import USD, Agent, campaign_in, plugins_with, run, state_of
@@ -16,7 +18,10 @@ from quintain.api import run_campaign
 from quintain.campaign.directory import campaign_names
 from quintain.campaign.session import CampaignResult
 from quintain.campaign.verify import verify
+from quintain.errors import UsageError
 from quintain.model.campaign import Budget, Campaign, Stopping
+from quintain.model.limits import Retry
+from quintain.model.outcome import Failure
 from quintain.model.trial import Allowance
 from quintain.runs.control import Control
 from quintain.runs.store import RunStore
@@ -58,7 +63,7 @@ async def cut_in_write(
     return None
 
 
-@pytest.mark.parametrize("number", (4, 9, 13))
+@pytest.mark.parametrize("number", [4, 9, 13])
 @pytest.mark.parametrize("how", ["drain", "end", "abandon", "cancel"])
 async def test_whoever_stops_it_during_whatever_write_finds_the_truth_and_goes_on(
     tmp_path: Path, how: str, number: int
@@ -125,3 +130,63 @@ async def test_the_decision_is_the_same_however_many_run_at_once_and_however_oft
             )
         )
     assert found[0] == found[1]
+
+
+async def test_a_campaign_that_is_running_is_sound_at_any_instant(tmp_path: Path) -> None:
+    blobs, looked, over = BlobStore(tmp_path / "store" / "blobs"), [], anyio.Event()
+
+    async def look() -> None:
+        while not over.is_set():
+            for directory in (tmp_path / "store" / "campaigns").glob("[!.]*"):
+                looked.append((await anyio.to_thread.run_sync(verify, directory, blobs)).problems)
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(look)
+        result = await run(campaign_in(tmp_path, cases=25), Agent([]), tmp_path)
+        over.set()
+    assert len(looked) > 3
+    assert set(looked) == {()}
+    assert sound(tmp_path, result.directory)
+
+
+async def test_the_test_split_is_looked_at_once_however_many_trials_of_it_are_missing(tmp_path: Path) -> None:
+    broken = {"baseline:test/1@default#1", "best:test/3@default#2"}
+    agent = Agent([], lambda launch: Failure.NETWORK if launch.trial in broken else None)
+    campaign = campaign_in(tmp_path, cases=3, test=4)
+    campaign = evolve(campaign, profiles=(evolve(campaign.profiles[0], retry=Retry(attempts=1)),))
+    result = await run(campaign, agent, tmp_path)
+    # Too few for a decision: nobody looks.
+    assert result.status == "incomplete"
+    assert "test" not in result.decision.looks
+    assert result.decision.confirmed == ()
+    lenient = evolve(campaign, coverage=0.5)
+    other = await run(lenient, evolve(agent, ran=[]), tmp_path / "lenient")
+    # Enough, with some missing: it is decided, and that is final.
+    assert other.status == "finished"
+    assert other.decision.looks["test"] == 1
+    assert sum(one.missing for one in other.decision.standings) == 2
+    with pytest.raises(UsageError, match="it is finished"):
+        await run(lenient, agent, tmp_path / "lenient", resume=other.directory)
+    broken.clear()
+    result = await run(campaign, agent, tmp_path, resume=result.directory)
+    assert (result.status, result.decision.looks["test"]) == ("finished", 1)
+    assert sound(tmp_path, result.directory)
+
+
+async def test_the_time_of_all_sessions_is_one_budget_and_the_time_between_them_is_none(tmp_path: Path) -> None:
+    agent = Agent([])
+    campaign = campaign_in(tmp_path, budget=Budget(trials=5))
+    result = await run(campaign, agent, tmp_path, concurrency=1)
+    first = state_of(result.directory).wall_s
+    await anyio.sleep(0.3)
+    assert state_of(result.directory).wall_s == first
+    timed = evolve(campaign, budget=Budget(wall_s=first))
+    result = await run(timed, agent, tmp_path, resume=result.directory, concurrency=1)
+    assert result.status == "budget"
+    assert "budget.wall_s" in (result.reason or "")
+    assert len(agent.ran) == 5
+    assert first <= state_of(result.directory).wall_s
+    more = evolve(campaign, budget=Budget(wall_s=first + 600))
+    result = await run(more, agent, tmp_path, resume=result.directory, concurrency=1)
+    assert result.status == "finished"

@@ -126,7 +126,7 @@ class Runner:
         """Take a trial from another campaign, if an equal one ran there; it costs nothing here."""
         key = self._ready.key(slot)
         source = self._reuse.find(key)
-        if source is None or slot.candidate in self._state.stopped:
+        if source is None or slot.candidate in self._state.stopped or self._control.draining:
             return False
         order, template = self._ready.order(slot, self._bound(slot.profile))
         with taken(source, slot.trial, slot.candidate, self._ledger) as report:

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from quintain.campaign.experiment import decision_of
 from quintain.campaign.ledger import Entry, Ledger, file_digest, text_digest
 from quintain.campaign.metrics import figures_of
+from quintain.campaign.owner import owner_of
 from quintain.campaign.ready import seed_of
 from quintain.campaign.seal import is_sealed, unsealed
 from quintain.campaign.settled import Settled, settled_from
@@ -73,7 +74,9 @@ def verify(directory: Path, blobs: BlobStore) -> Verification:
     """
     ledger = Ledger(directory)
     try:
-        look = _Look(ledger, blobs)
+        # One view of the record all along: somebody may be writing it.
+        ledger.store.connection.execute("BEGIN")
+        look = _Look(ledger, blobs, running=owner_of(directory) is not None)
         problems = [*look.problems(), *look.sealed()]
         return Verification(
             directory,
@@ -108,14 +111,16 @@ def _is_of(order: TrialOrder, report: TrialReport) -> bool:
 class _Look:
     """One look at a campaign, which counts what it has seen."""
 
-    def __init__(self, ledger: Ledger, blobs: BlobStore) -> None:
+    def __init__(self, ledger: Ledger, blobs: BlobStore, *, running: bool) -> None:
         self._ledger = ledger
         self._blobs = blobs
+        self._running = running
         self.ended = False
         self.entries = 0
         self.trials = 0
         self.seen: set[str] = set()
         self._orders_read: dict[int, TrialOrder] = {}
+        self._parsed: Campaign | None = None
         self.decision: Decision | None = None
 
     def problems(self) -> Iterator[str]:
@@ -129,7 +134,7 @@ class _Look:
             yield str(error)
             return
         self.entries = len(entries)
-        self.ended = state.status != "running"
+        self.ended = state.status != "running" and not self._running
         for what, look in (
             ("the tables", self._tables()),
             ("the conditions", self._conditions(entries)),
@@ -145,6 +150,8 @@ class _Look:
 
     def sealed(self) -> Iterator[str]:
         """What is not as the seal says; a campaign whose last session did not come to an end has none."""
+        if self._running:
+            return
         if self.ended or is_sealed(self._ledger.directory):
             yield from unsealed(self._ledger.directory)
             if not self.ended:
@@ -215,7 +222,6 @@ class _Look:
         columns = "trial, case_id, profile, candidate, repetition, template, seed, outcome, scored, passed, score,"
         columns += " attempts, duration_s, tokens, usd, cost_state, report"
         found = set()
-        campaign = self._campaign(state)
         order = [trial for (trial,) in self._rows("SELECT trial FROM trials ORDER BY seq")]
         stored = set(order)
         if order != [trial for trial in latest if trial in stored]:
@@ -227,7 +233,7 @@ class _Look:
             if trial not in latest:
                 yield f"trial {trial} was added"
                 continue
-            yield from self._trial(campaign, row, latest[trial])
+            yield from self._trial(self._campaign(state), row, latest[trial])
         for trial in latest.keys() - found:
             yield f"trial {trial} is gone"
         yield from self._traces(traces)
@@ -326,7 +332,9 @@ class _Look:
             yield "the decision does not follow from the evidence"
 
     def _campaign(self, state: State) -> Campaign:
-        return from_plain((state.campaign or {})["campaign"], Campaign)
+        if self._parsed is None:
+            self._parsed = from_plain((state.campaign or {})["campaign"], Campaign)
+        return self._parsed
 
     def _rows(self, query: str) -> Iterator[Row]:
         try:
