@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -17,11 +18,19 @@ from quintain.campaign.seal import NAME as SEAL
 from quintain.campaign.verify import verify
 from quintain.contracts.driver import Launch
 from quintain.errors import QuintainError
+from quintain.identity.cache import DigestCache
 from quintain.identity.lock import read_lock, write_lock
 from quintain.model.campaign import Budget
 from quintain.workspace.blobs import BlobStore
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """What is tested here has nothing to do with event loops."""
+    return "asyncio"
+
 
 Damage = Callable[[Path], None]
 
@@ -142,3 +151,13 @@ async def test_who_reads_along_does_not_break_the_seal(tmp_path: Path) -> None:
     with closing(sqlite3.connect(result.directory / "run.db")) as db:
         db.execute("SELECT count(*) FROM trials").fetchall()
     assert verify(result.directory, blobs).problems == ()
+
+
+async def test_a_cache_that_can_not_be_written_is_no_reason_to_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(cache: DigestCache, path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(DigestCache, "save", full)
+    assert (await run(campaign_in(tmp_path, cases=1), Agent([]), tmp_path)).status == "finished"

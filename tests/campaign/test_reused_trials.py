@@ -27,6 +27,12 @@ from quintain.workspace.blobs import BlobStore
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """What is tested here has nothing to do with event loops."""
+    return "asyncio"
+
+
 class Loud(Agent):
     """Says more than a record keeps, so that its evidence lies in files of its own."""
 

@@ -88,7 +88,7 @@ def flipped(data: bytes, at: int, bit: int) -> bytes:
     return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_a_change_of_any_byte_of_the_record_is_found(finished: Finished, place: float, bit: int) -> None:
     with changed(finished.directory / "run.db") as data:
@@ -111,7 +111,7 @@ def test_a_change_of_any_other_file_is_found(finished: Finished) -> None:
     assert len(paths) > 3
     for path in paths:
         with changed(path) as data:
-            for _ in range(15):
+            for _ in range(6):
                 path.write_bytes(flipped(data, chance.randrange(len(data)), chance.randrange(8)))
                 assert finished.problems(), path
             path.write_bytes(data[:-1])

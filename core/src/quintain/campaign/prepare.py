@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import anyio.to_thread
@@ -51,7 +52,9 @@ async def prepare_campaign(
     conditions = await conditions_of(
         plan.templates, plugins, host, cache, project_salt(store), root=root, places=places
     )
-    await anyio.to_thread.run_sync(cache.save, store / CACHE)
+    with suppress(OSError):
+        # It only saves time; what can't be done without says so itself.
+        await anyio.to_thread.run_sync(cache.save, store / CACHE)
     authored = await anyio.to_thread.run_sync(_authored, campaign, captured, blobs)
     return Ready(
         campaign=campaign,
