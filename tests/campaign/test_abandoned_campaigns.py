@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -16,6 +17,7 @@ from attrs import evolve
 from campaign.campaigns import USD, Agent, campaign_in, plugins_with, run, state_of
 from quintain.api import run_campaign
 from quintain.campaign.directory import campaign_names
+from quintain.campaign.ledger import Ledger
 from quintain.campaign.session import CampaignResult
 from quintain.campaign.verify import verify
 from quintain.errors import UsageError
@@ -190,3 +192,28 @@ async def test_the_time_of_all_sessions_is_one_budget_and_the_time_between_them_
     more = evolve(campaign, budget=Budget(wall_s=first + 600))
     result = await run(more, agent, tmp_path, resume=result.directory, concurrency=1)
     assert result.status == "finished"
+
+
+async def test_a_candidate_that_is_found_better_early_is_confirmed_by_the_test_split(tmp_path: Path) -> None:
+    agent = Agent([])
+    campaign = campaign_in(tmp_path, cases=40, test=12, stopping=Stopping(anytime=True))
+    result = await run(campaign, agent, tmp_path)
+    state = state_of(result.directory)
+    assert "better" in state.stopped["best"]
+    counts = Counter(tuple(trial.replace(":", "/").split("/")[:2]) for trial in agent.ran)
+    assert counts["best", "validation"] < 80
+    assert counts["best", "test"] == counts["baseline", "test"] == 24
+    assert (result.status, result.decision.candidate, state.looks["test"]) == ("finished", "best", 1)
+    assert sound(tmp_path, result.directory)
+
+
+async def test_a_candidate_that_is_given_up_while_its_next_trial_is_promised_does_not_run_it(tmp_path: Path) -> None:
+    agent = Agent([])
+    campaign = campaign_in(tmp_path, cases=40, stopping=Stopping(anytime=True))
+    result = await run(campaign, agent, tmp_path, concurrency=1)
+    with closing(Ledger(result.directory)) as ledger:
+        entries = list(ledger.entries("stopped", "settled", "reserved", "released"))
+    for stop in [entry for entry in entries if entry.kind == "stopped"]:
+        later = [entry.kind for entry in entries if entry.seq > stop.seq and entry.name.startswith(f"{stop.name}:")]
+        assert set(later) <= {"released"}
+    assert state_of(result.directory).open == {}

@@ -175,3 +175,19 @@ async def test_evidence_of_an_attempt_that_was_cut_off_is_no_part_of_the_one_tha
     assert sum(isinstance(event, Ready) for event in events) == 1
     assert len(list(directory.glob("trials/*"))) == (0 if second is Agent else 4)
     sound(tmp_path, result)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+async def test_a_later_session_that_is_cut_off_is_not_accused_of_what_an_earlier_seal_says(
+    tmp_path: Path, number: int
+) -> None:
+    agent, bounded = Agent([]), evolve(small(tmp_path), budget=Budget(trials=1))
+    first = await run(bounded, agent, tmp_path, concurrency=1)
+    sound(tmp_path, first)
+    with write_number(number, cut, after=True), pytest.raises(Cut):
+        await run(small(tmp_path), agent, tmp_path, resume=first.directory, concurrency=1)
+    assert state_of(first.directory).status == "running"
+    sound(tmp_path, first)
+    result = await run(small(tmp_path), agent, tmp_path, resume=first.directory, concurrency=1)
+    assert result.status == "finished"
+    sound(tmp_path, result)

@@ -172,9 +172,10 @@ class Experiment:
 
     def _missing(self) -> int:
         """Trials that ought to have a verdict and have none, of candidates that were not given up."""
-        settled, stopped = self._state.settled, self._state.stopped
+        settled, gives_up = self._state.settled, self._state.gives_up
         return sum(
-            slot.candidate not in stopped and not (slot.trial in settled and settled[slot.trial].figures.scored)
+            not gives_up(slot.candidate, slot.split)
+            and not (slot.trial in settled and settled[slot.trial].figures.scored)
             for slot in self._planned.values()
         )
 

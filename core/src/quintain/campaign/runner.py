@@ -126,7 +126,7 @@ class Runner:
         """Take a trial from another campaign, if an equal one ran there; it costs nothing here."""
         key = self._ready.key(slot)
         source = self._reuse.find(key)
-        if source is None or slot.candidate in self._state.stopped or self._control.draining:
+        if source is None or self._control.draining or self._state.gives_up(slot.candidate, slot.split):
             return False
         order, template = self._ready.order(slot, self._bound(slot.profile))
         with taken(source, slot.trial, slot.candidate, self._ledger) as report:
@@ -158,12 +158,17 @@ class Runner:
             if self._control.draining:
                 await self._release(slot)
                 return
+            if self._state.gives_up(slot.candidate, slot.split):
+                # Perhaps since it was promised.
+                await self._release(slot)
+                slot = await self._promised(self._next(todo))
+                continue
             slot = await self._settle(slot, await self._trial(slot), todo)
 
     def _next(self, todo: Iterator[Slot]) -> Slot | None:
         if self._control.draining:
             return None
-        return next((slot for slot in todo if slot.candidate not in self._state.stopped), None)
+        return next((slot for slot in todo if not self._state.gives_up(slot.candidate, slot.split)), None)
 
     async def _promised(self, slot: Slot | None) -> Slot | None:
         """The slot, once what it may cost is promised, or None if it can't be."""
@@ -188,6 +193,7 @@ class Runner:
     async def _release(self, slot: Slot) -> None:
         """Take back a promise for a trial that was not begun."""
         self._account.settle(slot.trial, NOTHING)
+        self._allowed.pop(slot.trial, None)
         try:
             await self._ledger.add(("released", slot.trial, {}))
         except StoreError as error:

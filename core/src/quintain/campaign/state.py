@@ -93,6 +93,10 @@ class State:
             case "ended":
                 self.status, self.reason = body["status"], body.get("reason")
 
+    def gives_up(self, candidate: str, split: str) -> bool:
+        """A candidate runs no further on a split; one that is found better early must still be confirmed by the test."""
+        return candidate in self.stopped and split != "test"
+
     def close(self) -> None:
         """After the last entry."""
         self.wall_s += self._session_s
