@@ -45,6 +45,10 @@ def run(words: list[str]) -> int:
     except QuintainError as error:
         print(f"quintain: {error}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        # Once a run has begun it obeys signals by itself; before that there is nothing to keep.
+        print("quintain: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:
         # Whoever read our output has had enough; Python must not complain about it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
