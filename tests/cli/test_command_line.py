@@ -263,7 +263,7 @@ def _command_lines() -> list[bytes]:
     return found
 
 
-def test_with_a_terminal_one_line_tells_what_goes_on(project: Path) -> None:
+def test_with_a_terminal_a_panel_tells_what_goes_on_and_is_gone_at_the_end(project: Path) -> None:
     add_case(project, "good")
     leader, follower = pty.openpty()
     process = subprocess.Popen(
@@ -286,8 +286,10 @@ def test_with_a_terminal_one_line_tells_what_goes_on(project: Path) -> None:
         seen += chunk
     os.close(leader)
     assert process.wait(timeout=60) == 0
-    assert b"\x1b[K" in seen
-    assert b"1 of 1 passed" in seen
+    # Drawn while it went on, with what it had cost; wiped out before the summary.
+    assert b"0/1 done" in seen
+    assert b"spent" in seen
+    assert seen.rindex(b"\x1b[2K") < seen.index(b"1 of 1 passed")
 
 
 @pytest.mark.parametrize("stdin", ["closed", "open pipe"])

@@ -33,13 +33,15 @@ from quintain.identity.tree import Difference, difference
 from quintain.model.campaign import BASELINE, Campaign, Candidate
 from quintain.model.codec import dumps, to_plain
 from quintain.model.decision import Decision
+from quintain.model.events import Traced
 from quintain.model.plain import Json
+from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
 from quintain.process import Keepers
 from quintain.runs.collector import patient_collector
 from quintain.runs.control import Control
 from quintain.runs.preflight import Preflight
-from quintain.trial.bench import Bench
+from quintain.trial.bench import Bench, nobody
 from quintain.version import VERSION
 from quintain.workspace.area import Areas, refuse_surroundings, sweep_leftovers
 
@@ -59,6 +61,8 @@ class CampaignSettings:
         scratch: directory under which workspaces are made; None for the system's.
         host: environment variables of the host.
         reuse: directories of campaigns whose equal trials are taken instead of being run again.
+        attempting: told before each attempt of a trial.
+        listen: told of everything that happens in a trial.
         heard: told of each trial after it is settled.
         began: told once everything is ready, before the first trial.
         preflight: try each way to run before the first trial; see `quintain.campaign.preflight`.
@@ -71,6 +75,8 @@ class CampaignSettings:
     scratch: Path | None = None
     host: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
     reuse: tuple[Path, ...] = ()
+    attempting: Callable[[TrialOrder, int], Awaitable[None]] = nobody
+    listen: Callable[[str, Traced], None] | None = None
     heard: Callable[[Settlement], Awaitable[None]] = _nobody
     began: Callable[[Path, State], Awaitable[None]] | None = None
     preflight: bool = True
@@ -372,6 +378,8 @@ async def _bench(
                 areas=areas,
                 keepers=keepers,
                 switch=control.switch,
+                listen=settings.listen,
+                attempt_began=settings.attempting,
             )
             beside.start_soon(bench.watchman.watch)
             yield bench

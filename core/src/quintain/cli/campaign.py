@@ -124,11 +124,20 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
     """Begin or take up a campaign under the eyes of a person, and say what it came to."""
     if args.executor != "local":
         raise UsageError(f"there is no executor `{args.executor}`", hint="only `local` is installed")
-    watcher = CampaignWatcher(json=args.json, quiet=args.quiet)
+    concurrency = args.concurrency if args.concurrency is not None else context.project.concurrency
+    watcher = CampaignWatcher(
+        context.campaign,
+        concurrency=concurrency,
+        interactive=_interactive(context),
+        json=args.json,
+        quiet=args.quiet,
+    )
     settings = CampaignSettings(
         store=context.project.store,
-        concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,
+        concurrency=concurrency,
         command=" ".join(sys.argv[1:]),
+        attempting=watcher.attempting,
+        listen=watcher.listen,
         heard=watcher.heard,
         began=watcher.began,
         preflight=not args.no_preflight,
@@ -141,7 +150,7 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
 
     async def through() -> CampaignResult:
         ready = await made_ready(context, settings)
-        async with anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group, watcher.drawn():
             group.start_soon(obey_signals, control, args.grace)
             result = await run_session(ready, context.plugins, settings, directory=directory, control=control)
             group.cancel_scope.cancel()
@@ -150,6 +159,15 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
     with ungrouped():
         result = anyio.run(through)
     return _said(result, args, aa=context.campaign.aa)
+
+
+def _interactive(context: CampaignContext) -> set[str]:
+    """Profiles under which a person answers."""
+    return {
+        profile.name
+        for profile in context.campaign.profiles
+        if context.plugins.answerer(profile.answerer.name).interactive
+    }
 
 
 def _said(result: CampaignResult, args: argparse.Namespace, *, aa: bool) -> int:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import TextIO
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, TextIO
 
+import anyio
+
+from quintain.cli.board import Board
 from quintain.contracts.sink import Sink
 from quintain.model.codec import dumps, to_plain
-from quintain.model.events import Answered, Asked, Message, StageBegan, ToolCall, Traced
+from quintain.model.events import Answered, Asked, Traced
 from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.reporting.text import clean
@@ -16,30 +20,76 @@ from quintain.reporting.trial import report_lines
 from quintain.runs.plan import Plan
 from quintain.runs.preflight import Preflight
 
+if TYPE_CHECKING:
+    from quintain.cli.panel import Panel
+
+
+class View:
+    """Lines for people, with a panel below them if they look at a terminal.
+
+    Args:
+        board: what the panel shows.
+        output: where people read.
+        interactive: profiles under which a person answers at this terminal.
+    """
+
+    def __init__(self, board: Board, output: TextIO, interactive: Collection[str] = ()) -> None:
+        self.board = board
+        self._output = output
+        self._interactive = interactive
+        self._panel: Panel | None = None
+        self._asked = 0
+
+    @asynccontextmanager
+    async def drawn(self) -> AsyncIterator[None]:
+        """Draw while the context is open."""
+        if self._output.isatty():
+            # rich takes a while to import, and nobody else needs it.
+            from quintain.cli.panel import Panel, can_be_live
+
+            if can_be_live(self._output):
+                self._panel = Panel(self.board, self._output)
+        async with anyio.create_task_group() as group:
+            if self._panel is not None:
+                group.start_soon(self._panel.draw)
+            yield
+            group.cancel_scope.cancel()
+        self._panel = None
+
+    def line(self, text: str) -> None:
+        """Print a line."""
+        if self._panel is not None:
+            self._panel.show(text)
+        else:
+            print(text, file=self._output, flush=True)
+
+    def event(self, trial: str, traced: Traced) -> None:
+        """Follow a trial; step aside while a person answers."""
+        self.board.event(trial, traced)
+        event = traced.event
+        if isinstance(event, Asked) and trial.rpartition("@")[2].rpartition("#")[0] in self._interactive:
+            self._asked += 1
+            if self._panel is not None:
+                self._panel.step_aside()
+        elif isinstance(event, Answered) and self._asked:
+            self._asked -= 1
+            if self._panel is not None and not self._asked:
+                self._panel.step_back()
+
 
 class Watcher(Sink):
     """Lines for people on standard error, or JSON lines for machines on standard output.
 
-    With a terminal, one line at the bottom tells what is going on now; finished trials stand above it.
-
     Args:
         plan: what will run.
         json: print machine-readable lines.
+        concurrency: trials at once.
     """
 
-    def __init__(self, plan: Plan, *, json: bool, output: TextIO | None = None) -> None:
+    def __init__(self, plan: Plan, *, json: bool, concurrency: int = 1, output: TextIO | None = None) -> None:
         self._json = json
-        self._output = output or sys.stderr
-        self._tty = self._output.isatty() and not json
-        self._interactive = {
-            template.order.profile for template in plan.templates if template.prepared.answerer.interactive
-        }
-        self._planned = plan.trials
-        self._done = self._passed = self._failed = 0
-        self._began = time.monotonic()
-        self._running: dict[str, str] = {}
-        self._paused = 0
-        self._drawn = 0.0
+        interactive = {template.order.profile for template in plan.templates if template.prepared.answerer.interactive}
+        self.view = View(Board(plan.trials, concurrency), output or sys.stderr, interactive)
 
     async def run_began(self, run: RunInfo) -> None:
         """Say what will run."""
@@ -47,7 +97,7 @@ class Watcher(Sink):
             self._emit("run_began", run=to_plain(run))
         else:
             counts = f"{_count(run.trials, 'trial')}: {_count(len(run.cases), 'case')}"
-            self._line(f"{counts}, {', '.join(run.profiles)}, {run.repeat} x")
+            self.view.line(f"{counts}, {', '.join(run.profiles)}, {run.repeat} x")
 
     def tried(self, preflight: Preflight) -> None:
         """A way to run was tried."""
@@ -55,84 +105,44 @@ class Watcher(Sink):
             said = {"profiles": preflight.flight.profiles, "tried": preflight.report is not None}
             self._emit("preflight", **said, problems=preflight.problems)
         else:
-            self._line(f"tried    {clean(preflight.describe())}")
+            self.view.line(f"tried    {clean(preflight.describe())}")
+
+    @asynccontextmanager
+    async def drawn(self) -> AsyncIterator[None]:
+        """Draw while the context is open, unless a machine listens."""
+        async with AsyncExitStack() as stack:
+            if not self._json:
+                await stack.enter_async_context(self.view.drawn())
+            yield
 
     async def trial_began(self, order: TrialOrder, attempt: int) -> None:
         """A trial is on."""
-        self._running[order.trial] = "begins"
+        self.view.board.began(order.trial, attempt)
         if self._json:
             self._emit("trial_began", trial=order.trial, attempt=attempt)
         elif attempt > 1:
-            self._line(f"again    {clean(order.trial)} (attempt {attempt})")
-        self._draw()
+            self.view.line(f"again    {clean(order.trial)} (attempt {attempt})")
 
     async def event(self, trial: str, traced: Traced) -> None:
-        """Say what an agent does; step aside while a person answers."""
-        event = traced.event
-        if isinstance(event, Asked) and trial.rpartition("@")[2].rpartition("#")[0] in self._interactive:
-            self._paused += 1
-            self._erase()
-        elif isinstance(event, Answered) and self._paused:
-            self._paused -= 1
-        doing = _doing(traced)
-        if doing is not None:
-            self._running[trial] = doing
-            self._draw()
+        """Keep it in mind for the next time that all is drawn."""
+        self.view.event(trial, traced)
 
     async def trial_ended(self, report: TrialReport) -> None:
         """Say how it went, and why."""
-        self._running.pop(report.trial, None)
-        self._done += 1
-        self._passed += report.passed is True
-        self._failed += report.passed is False
+        self.view.board.ended(report)
         if self._json:
             self._emit("trial_ended", report=to_plain(report))
             return
         for line in report_lines(report):
-            self._line(line)
-        self._draw(force=True)
+            self.view.line(line)
 
     async def run_ended(self, summary: RunSummary) -> None:
-        """Leave the terminal as it was."""
-        self._erase()
+        """Say that it is over."""
         if self._json:
             self._emit("run_ended", summary=to_plain(summary))
 
     def _emit(self, kind: str, **fields: object) -> None:
         print(dumps({"type": kind, **fields}), flush=True)
-
-    def _line(self, text: str) -> None:
-        self._erase()
-        print(text, file=self._output, flush=True)
-
-    def _erase(self) -> None:
-        if self._tty:
-            self._output.write("\r\x1b[K")
-
-    def _draw(self, *, force: bool = False) -> None:
-        now = time.monotonic()
-        if not self._tty or self._paused or (now - self._drawn < 0.1 and not force):
-            return
-        self._drawn = now
-        elapsed = now - self._began
-        left = elapsed / self._done * (self._planned - self._done) if self._done else None
-        eta = f", about {left:.0f} s left" if left is not None else ""
-        doing = next(iter(self._running.items()), None)
-        what = f" | {clean(doing[0])}: {clean(doing[1])}" if doing else ""
-        text = f"{self._done}/{self._planned} done, {self._passed} passed, {self._failed} failed{eta}{what}"
-        self._output.write(f"\r\x1b[K{text[:110]}")
-        self._output.flush()
-
-
-def _doing(traced: Traced) -> str | None:
-    event = traced.event
-    if isinstance(event, StageBegan):
-        return str(event.stage)
-    if isinstance(event, ToolCall):
-        return f"uses {event.name}"
-    if isinstance(event, Message):
-        return f"says {event.text[:60]}"
-    return "asks" if isinstance(event, Asked) else None
 
 
 def _count(number: int, word: str) -> str:

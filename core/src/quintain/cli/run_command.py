@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import anyio
 from quintain.authoring import find_project
 from quintain.cli.live import Watcher
 from quintain.cli.project import Context, add_case_options, add_project_options, open_context, profiles, selected
+from quintain.cli.signals import obey_signals
 from quintain.errors import UsageError, ungrouped
 from quintain.model.case import Case
 from quintain.model.limits import LimitOverrides
@@ -66,13 +66,14 @@ def run(args: argparse.Namespace) -> int:
         places=places,
     )
     control = Control()
-    watcher = Watcher(plan, json=args.json)
+    concurrency = args.concurrency if args.concurrency is not None else context.project.concurrency
+    watcher = Watcher(plan, json=args.json, concurrency=concurrency)
     sinks = list(context.project.sinks)
     if args.junit:
         sinks.append(Plug("junit", {"path": str(Path(args.junit).absolute())}))
     settings = Settings(
         store=context.project.store,
-        concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,
+        concurrency=concurrency,
         fail_fast=args.fail_fast,
         sinks=tuple(sinks),
         own_sinks=(watcher,),
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         tried=watcher.tried,
     )
     with ungrouped():
-        result = anyio.run(_run, plan, context, settings, control, args.grace)
+        result = anyio.run(_run, plan, context, settings, control, watcher, args.grace)
     root = context.project.root
     elsewhere = None if find_project(Path.cwd()) == find_project(root) else _short(root)
     for line in summary_lines(result.summary, _short(result.directory), project=elsewhere):
@@ -96,37 +97,14 @@ def _short(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-async def _run(plan: Plan, context: Context, settings: Settings, control: Control, grace_s: float) -> RunResult:
-    async with anyio.create_task_group() as group:
-        group.start_soon(_obey_signals, control, grace_s)
+async def _run(
+    plan: Plan, context: Context, settings: Settings, control: Control, watcher: Watcher, grace_s: float
+) -> RunResult:
+    async with anyio.create_task_group() as group, watcher.drawn():
+        group.start_soon(obey_signals, control, grace_s)
         result = await run_plan(plan, context.plugins, settings, control=control)
         group.cancel_scope.cancel()
     return result
-
-
-async def _obey_signals(control: Control, grace_s: float) -> None:
-    """The first signal ends the run politely, the second at once."""
-    names = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    with anyio.open_signal_receiver(*names) as signals:
-        async with anyio.create_task_group() as group:
-            async for number in signals:
-                name = signal.Signals(number).name
-                if control.draining:
-                    print(f"quintain: {name} again: leaving at once", file=sys.stderr)
-                    control.abandon()
-                    return
-                print(
-                    f"quintain: {name}: no new trial begins; those that run have {grace_s:g} s to finish. "
-                    "Once more leaves at once.",
-                    file=sys.stderr,
-                )
-                control.drain("interrupted", f"interrupted by {name}")
-                group.start_soon(_end_after, control, grace_s)
-
-
-async def _end_after(control: Control, grace_s: float) -> None:
-    await anyio.sleep(grace_s)
-    control.end_trials(f"the run was interrupted and {grace_s:g} s were over")
 
 
 def _not_passed(cases: Sequence[Case], context: Context) -> tuple[Case, ...]:

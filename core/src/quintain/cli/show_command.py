@@ -19,7 +19,11 @@ from quintain.workspace.blobs import BlobStore
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "name", metavar="RUN[/TRIAL]", nargs="?", default="last", help="`last`, a run or a campaign, or one of its trials"
+        "name",
+        metavar="RUN[/TRIAL]",
+        nargs="?",
+        default="last",
+        help="`last`, a run or a campaign, or one of its trials",
     )
     parser.add_argument("--events", action="store_true", help="print the trace as JSON lines")
     parser.add_argument("--raw", action="store_true", help="print the raw protocol as JSON lines")

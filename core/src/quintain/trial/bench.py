@@ -51,8 +51,8 @@ class StopSwitch:
             self._listeners.remove(listener)
 
 
-async def _nobody(order: TrialOrder, attempt: int) -> None:
-    return None
+async def nobody(order: TrialOrder, attempt: int) -> None:
+    """Is told of an attempt and doesn't care."""
 
 
 async def _always(order: TrialOrder, failed: Attempt) -> bool:
@@ -89,6 +89,6 @@ class Bench:
     switch: StopSwitch = field(factory=StopSwitch)
     watchman: Watchman = field(factory=Watchman)
     gate: anyio.Lock = field(factory=anyio.Lock)
-    attempt_began: Callable[[TrialOrder, int], Awaitable[None]] = _nobody
+    attempt_began: Callable[[TrialOrder, int], Awaitable[None]] = nobody
     admits: Callable[[TrialOrder, Attempt], Awaitable[bool]] = _always
     listen: Callable[[str, Traced], None] | None = None
