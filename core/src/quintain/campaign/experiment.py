@@ -12,16 +12,17 @@ Each phase runs what has no verdict yet, so a campaign that is taken up again go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import anyio
 
 from quintain.campaign.ledger import Ledger, New
 from quintain.campaign.monitor import Monitor
+from quintain.campaign.outcome import decision_of
 from quintain.campaign.ready import Ready
 from quintain.campaign.runner import Runner, Settlement
 from quintain.campaign.schedule import Slot, blocks
-from quintain.campaign.select import decide, outcome_of
+from quintain.campaign.select import outcome_of
 from quintain.campaign.state import State
 from quintain.errors import StoreError
 from quintain.model.campaign import BASELINE, Campaign
@@ -203,27 +204,6 @@ def search_splits(campaign: Campaign) -> list[str]:
     """The splits on which every candidate runs: validation, and train if something is asked of it."""
     asked = {one.split for one in campaign.constraints} | {one.split for one in campaign.objectives}
     return ["validation", *(["train"] if "train" in asked and "train" in campaign.splits else [])]
-
-
-def decision_of(campaign: Campaign, state: State, planned: Mapping[str, int]) -> Decision:
-    """What the settled trials of a ledger come to.
-
-    Args:
-        campaign: what is measured and how it is decided.
-        state: its trials and candidates.
-        planned: trials by candidate.
-    """
-    # The results of a test split that was not looked at are nobody's business.
-    sealed = "test" not in state.looks
-    figures = [one.figures for one in state.settled.values() if not (sealed and one.figures.split == "test")]
-    return decide(
-        campaign,
-        tuple(state.candidates.values()),
-        figures,
-        planned=planned,
-        looks=state.looks,
-        stopped=state.stopped,
-    )
 
 
 def finalist_of(decision: Decision) -> str | None:

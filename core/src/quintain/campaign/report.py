@@ -7,7 +7,6 @@ from collections import Counter
 from attrs import frozen
 
 from quintain.campaign.account import Charge
-from quintain.campaign.experiment import decision_of
 from quintain.campaign.ledger import Ledger
 from quintain.campaign.state import State, read_state
 from quintain.errors import StoreError
@@ -91,6 +90,9 @@ def report_of(ledger: Ledger) -> CampaignReport:
 
 def _so_far(campaign: Campaign, state: State) -> Decision:
     """What the settled trials come to, counted against those of them that were begun."""
+    # Statistics take a while to import, and a decision that is recorded needs none.
+    from quintain.campaign.outcome import decision_of
+
     begun = Counter(one.figures.candidate for one in state.settled.values())
     begun.update(trial.partition(":")[0] for trial in state.open)
     return decision_of(campaign, state, begun)

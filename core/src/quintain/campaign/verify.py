@@ -9,9 +9,9 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from quintain.campaign.experiment import decision_of
 from quintain.campaign.ledger import Entry, Ledger, file_digest, text_digest
 from quintain.campaign.metrics import figures_of
+from quintain.campaign.outcome import decision_of
 from quintain.campaign.owner import owner_of
 from quintain.campaign.ready import seed_of
 from quintain.campaign.seal import is_sealed, unsealed
