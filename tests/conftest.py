@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 from pathlib import Path
@@ -23,9 +24,12 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def bubblewrap() -> str:
     """The sandbox program, installed if this machine can do that by itself."""
-    if shutil.which("bwrap") is None:
-        installer = Path(__file__).with_name("install-bubblewrap.sh")
-        subprocess.run(["/bin/sh", str(installer)], check=True, stdout=subprocess.DEVNULL)
+    installer = Path(__file__).with_name("install-bubblewrap.sh")
+    with installer.open() as lock:
+        # Several workers may want it at once; whoever waits finds it done.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if shutil.which("bwrap") is None:
+            subprocess.run(["/bin/sh", str(installer)], check=True, stdout=subprocess.DEVNULL)
     found = shutil.which("bwrap")
     assert found is not None
     return found

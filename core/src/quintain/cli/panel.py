@@ -22,7 +22,7 @@ STYLES = {"passed": "green", "FAILED": "bold red", "MISSING": "yellow", "again":
 
 
 def can_be_live(output: TextIO) -> bool:
-    """Whether a person looks at it through something that can move a cursor."""
+    """Whether a person looks at it through something that can draw over what it has drawn."""
     return output.isatty() and os.environ.get("TERM") not in (None, "", "dumb", "unknown")
 
 
