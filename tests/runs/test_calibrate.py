@@ -30,9 +30,12 @@ def solution(root: Path, text: str | None) -> Path:
     return folder
 
 
-async def tried(cases: Sequence[Case], store: Path, times: int = 3) -> tuple[tuple[Calibration, ...], RunResult]:
+async def tried(
+    cases: Sequence[Case], store: Path, times: int = 3, concurrency: int = 2
+) -> tuple[tuple[Calibration, ...], RunResult]:
     with anyio.fail_after(120):
-        return await calibrate(cases, Plugins.from_entry_points(), Settings(store, concurrency=2), times=times)
+        settings = Settings(store, concurrency=concurrency)
+        return await calibrate(cases, Plugins.from_entry_points(), settings, times=times)
 
 
 async def test_a_right_solution_passes_each_time_and_an_empty_one_never(tmp_path: Path) -> None:
@@ -73,7 +76,9 @@ async def test_a_grader_that_flickers_is_found(tmp_path: Path) -> None:
     code = f"import pathlib,sys; p=pathlib.Path({str(counter)!r}); n=int(p.read_text()); p.write_text(str(n+1)); sys.exit(n%2)"
     flicker = Assertion("command", {"argv": ["python3", "-c", code]})
     case = Case("flicker", "Whatever.", reference=solution(tmp_path, "x"), assertions=(flicker, SAYS))
-    (found,), _ = await tried([evolve(case, reference=solution(tmp_path, "hello"))], tmp_path / "store", times=4)
+    (found,), _ = await tried(
+        [evolve(case, reference=solution(tmp_path, "hello"))], tmp_path / "store", times=4, concurrency=1
+    )
     assert not found.sound
     assert found.reference is not None
     assert found.reference < 4
