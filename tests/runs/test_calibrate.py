@@ -73,7 +73,7 @@ async def test_an_empty_solution_that_passes_is_told(tmp_path: Path) -> None:
 async def test_a_grader_that_flickers_is_found(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
     counter.write_text("0")
-    code = f"import pathlib,sys; p=pathlib.Path({str(counter)!r}); n=int(p.read_text()); p.write_text(str(n+1)); sys.exit(n%2)"
+    code = f"import pathlib,sys; p=pathlib.Path({str(counter)!r}); n=int(p.read_text()); p.write_text(str(n+1)); sys.exit(n // 2 % 2)"
     flicker = Assertion("command", {"argv": ["python3", "-c", code]})
     case = Case("flicker", "Whatever.", reference=solution(tmp_path, "x"), assertions=(flicker, SAYS))
     (found,), _ = await tried(
