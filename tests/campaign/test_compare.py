@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,21 @@ from quintain.functions import driver_of
 from quintain.model.case import Assertion, Case
 from quintain.model.events import Done, Event, Ready, Used
 from quintain.model.limits import Limits
+from quintain.model.outcome import Failure
 from quintain.model.usage import Cost, Tokens, Usage
 
 SAYS = Assertion("answer_equals", {"text": "right"})
 
 
-def agent(share: float, usd: float = 0.01) -> DriverSpec[object]:
-    """An agent that is right so often, by the name of the case."""
+def agent(share: float, usd: float = 0.01, broken: Collection[str] = ()) -> DriverSpec[object]:
+    """An agent that is right so often, by the name of the case, and can't do some of them for next to nothing."""
 
     async def answering(launch: Launch) -> AsyncIterator[Event]:
         yield Ready(agent="agent")
+        if launch.case.id in broken:
+            yield Used(Usage(tokens=Tokens(input=1), cost=Cost.known(usd / 10)))
+            yield Done(None, failure=Failure.MISSING)
+            return
         yield Used(Usage(tokens=Tokens(input=10), cost=Cost.known(usd)))
         luck = hashlib.sha256(launch.case.id.encode()).digest()[0] / 256
         yield Done("right" if luck < share else "wrong")
@@ -35,11 +40,19 @@ def agent(share: float, usd: float = 0.01) -> DriverSpec[object]:
 
 
 def record(
-    store: Path, share: float, *, cases: int = 12, usd: float = 0.01, prompt: str = "Do.", repeat: int = 2
+    store: Path,
+    share: float,
+    *,
+    cases: int = 12,
+    usd: float = 0.01,
+    prompt: str = "Do.",
+    repeat: int = 2,
+    broken: Collection[str] = (),
 ) -> Path:
     """A run of an agent."""
     todo = [Case(f"c{n}", f"{prompt} {n}", assertions=(SAYS,)) for n in range(cases)]
-    return run_sync(todo, driver=agent(share, usd), repeat=repeat, store=store, limits=Limits(idle_s=60.0)).directory
+    driver = agent(share, usd, broken)
+    return run_sync(todo, driver=driver, repeat=repeat, store=store, limits=Limits(idle_s=60.0)).directory
 
 
 def test_a_branch_that_is_better_is_better_and_the_cases_are_named(tmp_path: Path) -> None:
@@ -72,6 +85,14 @@ def test_cost_is_shown_and_does_not_decide_unless_it_is_asked_for(tmp_path: Path
     assert {effect.objective.metric for effect in found.beside} == {"cost_usd", "tokens"}
     assert compare(base, branch, metrics=["cost_usd"]).outcome == "worse"
     assert compare(branch, base, metrics=["cost_usd"]).outcome == "better"
+
+
+def test_a_branch_whose_trials_were_cut_short_is_not_cheaper_for_it(tmp_path: Path) -> None:
+    base, branch = record(tmp_path, 0.5), record(tmp_path, 0.5, broken=[f"c{n}" for n in range(6)])
+    effect = compare(base, branch, metrics=["cost_usd"]).effects[0]
+    assert effect.difference.estimate == 0.0
+    assert len(effect.unpaired) == 6
+    assert effect.finding == "unknown"
 
 
 def test_another_task_is_not_comparable_until_that_is_accepted_by_name(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from quintain.identity.tree import Difference, difference
 from quintain.model.campaign import BASELINE, Campaign, Candidate, Objective, Split, Subject
 from quintain.model.case import Case
 from quintain.model.decision import Effect, TrialFigures
+from quintain.model.outcome import OutcomeKind
 from quintain.model.plain import Plug
 from quintain.model.project import Profile
 from quintain.runs.store import RunStore
@@ -154,6 +155,8 @@ def _figures(directory: Path, candidate: str, name: str) -> tuple[list[TrialFigu
 
 
 def _figure(row: TrialRow, name: str, cluster: str | None) -> TrialFigures:
+    # A trial that infrastructure cut short is not cheap or quick, but missing.
+    ended = row.scored or row.outcome == OutcomeKind.GRADER_FAILED
     known = {
         "pass_rate": None if row.passed is None else float(row.passed),
         "score": row.score,
@@ -163,7 +166,9 @@ def _figure(row: TrialRow, name: str, cluster: str | None) -> TrialFigures:
         "attempts": float(row.attempts),
     }
     metrics = {
-        metric: value for metric, value in known.items() if value is not None and (row.scored or metric != "score")
+        metric: value
+        for metric, value in known.items()
+        if ended and value is not None and (row.scored or metric != "score")
     }
     return TrialFigures(
         candidate=name,
