@@ -86,6 +86,13 @@ async def reason(bound: Bound[ProbeConfig], place: Path) -> str:
 
 
 CALL = Step("call", tool="echo")
+ASK = """
+def request(method, params):
+    print(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}), flush=True)
+def elicit():
+    schema = {"type": "object", "properties": {"it": {"type": "string"}}}
+    request("elicitation/create", {"message": "which?", "requestedSchema": schema})
+"""
 
 
 class TestProbe(DriverConformance):
@@ -104,6 +111,13 @@ class TestProbe(DriverConformance):
 
     def failing(self) -> Bound[Any]:
         return server(self.place, PRELUDE + "serve(lambda r: os._exit(3))", CALL)
+
+    def asking(self) -> Bound[Any]:
+        code = "def call(r):\n    elicit()\n    return text(rd()['result']['content']['it'])\nserve(call)"
+        return server(self.place, PRELUDE + ASK + code, CALL)
+
+    def dying_while_asking(self) -> Bound[Any]:
+        return server(self.place, PRELUDE + ASK + "def call(r):\n    elicit()\n    os._exit(1)\nserve(call)", CALL)
 
     def printing(self, variable: str) -> Bound[Any]:
         code = f"secret = os.environ[{variable!r}]\nprint(secret, flush=True)\nprint(secret, file=sys.stderr)\n"
@@ -150,6 +164,14 @@ async def test_what_a_server_prints_beside_the_protocol_is_noted_and_does_no_har
     events = await probed(server(tmp_path, PRELUDE + "print('[INFO] ready')\n" + ECHO, CALL), tmp_path)
     assert "[INFO] ready" in [event.text for event in events if isinstance(event, Log)]
     assert only(ToolResult, events).text == "ok"
+
+
+async def test_the_workspace_is_the_root(tmp_path: Path) -> None:
+    code = (
+        ASK
+        + "def call(r):\n    request('roots/list', {})\n    return text(rd()['result']['roots'][0]['name'])\nserve(call)"
+    )
+    assert only(ToolResult, await probed(server(tmp_path, PRELUDE + code, CALL), tmp_path)).text == "workspace"
 
 
 async def test_a_server_that_never_answers_is_given_up_at_the_first_request(tmp_path: Path) -> None:

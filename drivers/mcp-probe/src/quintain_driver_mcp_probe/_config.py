@@ -90,7 +90,7 @@ class ProbeConfig:
         steps: what to ask, in order. Its tools are listed before, if it has any.
         env: variables on top of the trial's environment.
         initialize_s: seconds that it may take to answer the first request.
-        step_s: seconds that it may take for one step.
+        step_s: seconds that it may take for one step, with the answers to what it asks meanwhile.
         max_pages: pages that one list may have.
         max_answer_bytes: bytes that one message of the server may have.
     """
@@ -114,4 +114,5 @@ class ProbeConfig:
 def runtime(config: ProbeConfig) -> Runtime:
     """What will run; asked for its version, an unknown program might start to serve, so it isn't asked."""
     program = Executable(config.command[0], version_args=None)
-    return Runtime(executables=(program,), capabilities=frozenset({Capability.TOOL_EVENTS, Capability.SANDBOX}))
+    capabilities = frozenset({Capability.TOOL_EVENTS, Capability.QUESTIONS, Capability.SANDBOX})
+    return Runtime(executables=(program,), capabilities=capabilities)

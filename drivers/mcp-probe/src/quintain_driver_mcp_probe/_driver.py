@@ -16,7 +16,7 @@ from quintain_driver_mcp_probe._session import ProbeSession
 @asynccontextmanager
 async def _open(config: ProbeConfig, launch: Launch) -> AsyncIterator[Session]:
     async with launch.spawn(config.command, env=config.env, stdin="pipe") as process:
-        session = ProbeSession(config, process)
+        session = ProbeSession(config, process, launch.workspace)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(session.run)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import AsyncIterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -25,6 +26,7 @@ from quintain import (
 )
 
 from quintain_driver_mcp_probe._config import ProbeConfig, Step
+from quintain_driver_mcp_probe._questions import Questions
 from quintain_driver_mcp_probe._steps import LISTS, StepFailed, ask, request, whole_list
 from quintain_driver_mcp_probe._wire import Wire
 
@@ -35,21 +37,25 @@ END_S = 1.0
 class ProbeSession:
     """The conversation; `run` goes on beside the iteration."""
 
-    def __init__(self, config: ProbeConfig, process: AgentProcess) -> None:
+    def __init__(self, config: ProbeConfig, process: AgentProcess, workspace: Path) -> None:
         self._config = config
         self._process = process
         self._send, self._receive = anyio.create_memory_object_stream[Event](math.inf)
         self._wire = Wire(process, self._send.send_nowait, config.max_answer_bytes)
+        self._questions = Questions(self._send.send_nowait, workspace)
         self._results: dict[str, Any] = {}
         self._stage = "initialize"
         self._server: str | None = None
+        self._said = ""
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._receive
 
     async def answer(self, question: Question, answer: Answer) -> None:
-        """Never called: the probe offers the server nothing that it could ask for."""
-        raise ProcessGone("a probed server can't ask and can't be answered")
+        """Fill in the form that the server sent."""
+        if self._wire.ended or self._process.exit is not None:
+            raise ProcessGone("the server has ended before it was answered")
+        self._questions.deliver(answer)
 
     async def interrupt(self) -> None:
         """The core ends the server."""
@@ -67,7 +73,7 @@ class ProbeSession:
 
     async def _ended(self) -> Event:
         try:
-            async with self._wire.connected() as client:
+            async with self._wire.connected(self._questions) as client:
                 try:
                     return await self._probe(client)
                 except (MCPError, StepFailed, TimeoutError, ValueError, RuntimeError) as error:
@@ -109,7 +115,7 @@ class ProbeSession:
         numbered = list(enumerate(self._config.steps, 1))
         for _, group in groupby(numbered, lambda item: item[1].together or item[0]):
             await self._group(client, list(group))
-        return Done(f"{len(numbered)} steps")
+        return Done(self._said)
 
     async def _group(self, client: ClientSession, steps: list[tuple[int, Step]]) -> None:
         """Steps in parallel; the first that went wrong, in their order, is what the probe fails with."""
@@ -150,6 +156,7 @@ class ProbeSession:
                 return
             raise
         failed = bool(result.get("isError"))
+        self._said = _text(result)
         took = time.monotonic() - began
         self._send.send_nowait(ToolResult(id, name, _text(result), result, error=failed, duration_s=took))
         if step.fails is not None and step.fails != failed:

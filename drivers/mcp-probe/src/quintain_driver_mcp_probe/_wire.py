@@ -11,6 +11,8 @@ from mcp import ClientSession, types
 from mcp.shared.message import SessionMessage
 from quintain import AgentProcess, Event, Line, Log, ProcessGone
 
+from quintain_driver_mcp_probe._questions import Questions
+
 QUOTED = 500
 """Characters of a line that an event shows."""
 
@@ -26,7 +28,7 @@ class Wire:
         self.ended = False
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[ClientSession]:
+    async def connected(self, questions: Questions) -> AsyncIterator[ClientSession]:
         """A client that is not yet initialized."""
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage](0)
@@ -34,7 +36,12 @@ class Wire:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read, to_client)
                 tasks.start_soon(self._write, from_client)
-                async with ClientSession(from_server, to_server) as client:
+                async with ClientSession(
+                    from_server,
+                    to_server,
+                    elicitation_callback=questions.elicit,
+                    list_roots_callback=questions.roots,
+                ) as client:
                     yield client
                 tasks.cancel_scope.cancel()
 
