@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from quintain import Bound, Case, Event, Failed, IdentityContext, Log, PolicyViolation, Ready, ToolResult
 from quintain.api import run
+from quintain.model.case import Assertion
 from quintain.model.limits import Limits, Retry
 from quintain.runs.store import RunStore
 from quintain.testing._driver import DriverConformance
@@ -243,3 +244,24 @@ async def test_the_interpreter_of_a_script_is_part_of_the_identity(tmp_path: Pat
 def test_a_step_without_its_subject_is_refused(op: Any) -> None:
     with pytest.raises(ValueError, match=f"a step `{op}` needs"):
         Step(op)
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "passes"),
+    [
+        ("mcp_server", {"name": "fake"}, True),
+        ("mcp_server", {"name": "other"}, False),
+        ("mcp_tool_listed", {"name": "echo"}, True),
+        ("mcp_tool_count", {"min": 2}, False),
+        ("mcp_capability_absent", {"capability": "prompts"}, True),
+        ("mcp_capability_absent", {"capability": "tools"}, False),
+    ],
+)
+async def test_the_assertions_on_tool_servers_see_what_the_probe_saw(
+    tmp_path: Path, kind: str, config: dict[str, str | int], passes: bool
+) -> None:
+    case = Case("c", "-", assertions=(Assertion(kind, config),))
+    result = await run([case], driver=server(tmp_path, PRELUDE + ECHO), store=tmp_path / "store")
+    (report,) = result.reports()
+    assert report.grade is not None
+    assert report.grade.passed is passes
