@@ -310,6 +310,9 @@ async def test_watching_stops_candidates_that_are_decided(tmp_path: Path) -> Non
     assert "worse than the baseline" in state.stopped["worst"]
     assert counts["best"] < 120
     assert counts["worst"] < 120
+    # There is nobody left to be compared with.
+    assert counts["baseline"] < 120
+    assert all(standing.missing == 0 for standing in result.decision.standings)
     assert result.decision.candidate == "best"
     assert verify(result.directory, blobs(tmp_path)).problems == ()
 

@@ -129,8 +129,7 @@ class Experiment:
         return [slot for block in whole for slot in block]
 
     def _decision(self) -> Decision:
-        planned = Counter(slot.candidate for slot in self._planned.values())
-        return decision_of(self._ready.campaign, self._state, planned)
+        return decision_of(self._ready.campaign, self._state, self._counts())
 
     async def decide(self) -> Decision:
         """The decision; recorded with the looks that it took and with the end of the session, or not at all."""
@@ -140,8 +139,7 @@ class Experiment:
             self._control.drain("incomplete", f"{missing} trials have no verdict; resuming runs only those")
         looks = [self._looked(split, "to decide") for split in ("validation", *(["test"] if tested else []))]
         decision = self._decision()
-        planned = Counter(slot.candidate for slot in self._planned.values())
-        body = {"decision": to_plain(decision), "planned": dict(planned)}
+        body = {"decision": to_plain(decision), "planned": dict(self._counts())}
         ended = {"status": self._control.status, "reason": self._control.reason}
         await self._ledger.add(*looks, ("decision", decision.candidate or "", body), ("ended", "", ended))
         self._state.decision = decision
@@ -170,6 +168,15 @@ class Experiment:
         settled = [self._state.settled[trial] for trial in mine if trial in self._state.settled]
         scored = sum(one.figures.scored for one in settled)
         return len(settled) == len(mine) > 0 and scored >= self._ready.campaign.coverage * len(mine)
+
+    def _counts(self) -> Counter[str]:
+        """Trials by candidate that ran or ought to run."""
+        settled, gives_up = self._state.settled, self._state.gives_up
+        return Counter(
+            slot.candidate
+            for slot in self._planned.values()
+            if slot.trial in settled or not gives_up(slot.candidate, slot.split)
+        )
 
     def _missing(self) -> int:
         """Trials that ought to have a verdict and have none, of candidates that were not given up."""

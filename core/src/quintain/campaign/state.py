@@ -8,7 +8,7 @@ from quintain.campaign.account import NOTHING, Charge
 from quintain.campaign.ledger import Entry, Ledger
 from quintain.campaign.settled import Settled, charge_from, settled_from
 from quintain.errors import RecordError, StoreError
-from quintain.model.campaign import Budget, Candidate
+from quintain.model.campaign import BASELINE, Budget, Candidate
 from quintain.model.codec import from_plain
 from quintain.model.decision import Decision
 from quintain.model.plain import Json
@@ -94,8 +94,16 @@ class State:
                 self.status, self.reason = body["status"], body.get("reason")
 
     def gives_up(self, candidate: str, split: str) -> bool:
-        """A candidate runs no further on a split; one that is found better early must still be confirmed by the test."""
-        return candidate in self.stopped and split != "test"
+        """A candidate runs no further on a split; one that is found better early must still be confirmed by the test.
+
+        The baseline has nobody left to be compared with once all others are given up.
+        """
+        if split == "test":
+            return False
+        if candidate != BASELINE:
+            return candidate in self.stopped
+        others = self.candidates.keys() - {BASELINE}
+        return bool(others) and others <= self.stopped.keys()
 
     def close(self) -> None:
         """After the last entry."""
