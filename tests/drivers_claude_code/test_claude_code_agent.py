@@ -30,7 +30,7 @@ from quintain import (
 
 pytestmark = pytest.mark.anyio
 
-TOOL_SERVER = '''
+TOOL_SERVER = """
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
@@ -47,7 +47,7 @@ for line in sys.stdin:
         given = asked["params"]["arguments"]
         answer = {"content": [{"type": "text", "text": "the sum is %d" % (given["a"] + given["b"])}]}
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
-'''
+"""
 
 
 @pytest.fixture
@@ -320,7 +320,13 @@ MARKS = ("MARK-USER", "MARK-SKILL", "MARK-PLUGIN", "MARK-WORKSPACE", "mcp__their
     ],
 )
 async def test_it_reads_what_its_isolation_lets_it(
-    server: ModelServer, trial: Any, user: Path, fixtures: Path, isolation: str, workspace_settings: bool, seen: set[str]
+    server: ModelServer,
+    trial: Any,
+    user: Path,
+    fixtures: Path,
+    isolation: str,
+    workspace_settings: bool,
+    seen: set[str],
 ) -> None:
     before = {path: path.read_bytes() for path in user.rglob("*") if path.is_file()}
     server.script = by_turn(turn(call("Bash", "t", command="echo is ${MARK_VARIABLE:-unset}")), turn(say("ok")))
@@ -367,8 +373,8 @@ async def test_additions_to_the_system_prompt_and_denied_tools_arrive(server: Mo
             OutcomeKind.COMPLETED,
         ),
         ("relay(); os._exit(3)", OutcomeKind.COMPLETED),
-        ("relay(b'\"type\":\"result\"'); os._exit(0)", OutcomeKind.AGENT_FAILED),
-        ("relay(b'\"type\":\"result\"'); put(b'{\"type\":\"result\",\"sub'); die(9)", OutcomeKind.AGENT_FAILED),
+        ('relay(b\'"type":"result"\'); os._exit(0)', OutcomeKind.AGENT_FAILED),
+        ('relay(b\'"type":"result"\'); put(b\'{"type":"result","sub\'); die(9)', OutcomeKind.AGENT_FAILED),
     ],
     ids=["lingers", "leaves a child behind", "fails after its result", "never says its result", "is cut"],
 )

@@ -20,7 +20,11 @@ OPTIONS = [{"label": "a", "description": "the first"}, {"label": "b", "descripti
 class TestClaudeCode(DriverConformance):
     @pytest.fixture(autouse=True)
     def _bound(
-        self, bind: Callable[..., Bound[Any]], server: ModelServer, claude: Path, tmp_path_factory: pytest.TempPathFactory
+        self,
+        bind: Callable[..., Bound[Any]],
+        server: ModelServer,
+        claude: Path,
+        tmp_path_factory: pytest.TempPathFactory,
     ) -> None:
         self.bind = bind
         self.server = server

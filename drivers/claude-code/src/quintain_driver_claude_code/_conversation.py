@@ -98,7 +98,10 @@ class Conversation:
 
     def begin(self) -> list[_control.Message]:
         """What to say first."""
-        return [_control.request("quintain-begin", "initialize", hooks=None), _control.user(self._prompt, self._commands)]
+        return [
+            _control.request("quintain-begin", "initialize", hooks=None),
+            _control.user(self._prompt, self._commands),
+        ]
 
     def feed(self, line: Line) -> Step:
         """Take one line. Never raises, whatever it is."""
