@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -139,7 +140,15 @@ async def at_terminal(lines: str, question: Question) -> tuple[Answer, str]:
     async with typing(lines) as (leader, config), terminal.open(config, context) as answerer:
         with anyio.fail_after(20):
             answer = await answerer.answer(question, ())
-        return answer, os.read(leader, 65536).decode()
+        return answer, shown_at(leader)
+
+
+def shown_at(leader: int) -> str:
+    """Everything that the terminal shows; it may take a moment to come through."""
+    shown = b""
+    while select.select([leader], [], [], 0.5)[0]:
+        shown += os.read(leader, 65536)
+    return shown.decode()
 
 
 async def test_a_person_answers() -> None:
