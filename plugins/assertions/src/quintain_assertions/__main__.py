@@ -48,12 +48,19 @@ def _type(spec: AssertionSpec[Any]) -> Iterator[str]:
     )
     fields = attrs.fields(spec.config)
     if fields:
-        rows = "".join(f"| `{field.name}` | {_kind(field)} | {_default(field)} |\n" for field in fields)
+        rows = "".join(
+            f"| `{field.name}` | {_kind(_written(spec.config, field.name))} | {_default(field)} |\n" for field in fields
+        )
         yield f"| key | type | default |\n|---|---|---|\n{rows}"
 
 
-def _kind(field: Any) -> str:
-    named = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+def _written(config: type, name: str) -> str:
+    """The type of a field as it is written; attrs has another one once somebody has resolved it."""
+    found = (vars(cls).get("__annotations__", {}) for cls in config.__mro__)
+    return next(str(annotations[name]) for annotations in found if name in annotations)
+
+
+def _kind(named: str) -> str:
     plain = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "Any": "anything"}
     named = (
         re.sub(r"tuple\[(\w+), \.\.\.\]", r"list of \1", named)
