@@ -162,6 +162,8 @@ class Conversation:
 
     def _system(self, message: dict[str, Any], step: Step) -> None:
         subtype = need_text(message, "subtype")
+        if subtype == "init":
+            self._signs.began()
         if subtype != "init":
             step.events.extend(self._signs.system(subtype, message))
             self._give_up(subtype, message, step)
@@ -230,7 +232,8 @@ class Conversation:
     def _result(self, message: dict[str, Any], odd: bool, step: Step) -> None:
         self._speaks(step)
         failed = message.get("is_error") is True or str(message.get("subtype")).startswith("error")
-        if self._signs.tasks and not failed and not self.over:
+        last = self._signs.ended()
+        if not (last or failed or self.over):
             # Work goes on in the background, and its end begins a further turn with a result of its own.
             self._held = message, odd
             step.events.append(self._signs.waiting())

@@ -45,6 +45,18 @@ class Signs:
         self._streamed = 0
         self.tasks: set[str] = set()
         """Tasks that were begun and have not ended."""
+        self._told = False
+        self._turns, self._ended = 1, 0
+
+    def began(self) -> None:
+        """Something begins: a turn of its own, if a task has ended before, even if the last turn has not ended yet."""
+        self._turns += self._told
+        self._told = False
+
+    def ended(self) -> bool:
+        """A turn ended; tells whether it was the last."""
+        self._ended += 1
+        return not self.tasks and self._ended >= self._turns
 
     def streamed(self) -> Iterator[Event]:
         """One more piece of a stream."""
@@ -70,7 +82,7 @@ class Signs:
 
     def waiting(self) -> Event:
         """The turn ended and work goes on."""
-        return Progress(f"its turn ended while {len(self.tasks)} tasks run in the background")
+        return Progress(f"its turn ended, and more is to come ({len(self.tasks)} tasks run in the background)")
 
     def withdrawn(self, known: bool) -> Event:
         """A request was withdrawn."""
@@ -83,7 +95,8 @@ class Signs:
         if subtype == "task_started":
             self.tasks.add(task)
         elif subtype == "task_notification":
-            # A task that has ended is over only when the model has been told: that begins a further turn.
+            # The model will be told, and if no turn goes on that will begin one.
+            self._told = True
             self.tasks.discard(task)
         elif subtype == "task_updated" and text(table(message, "patch"), "status") in _ENDED - {"completed", "failed"}:
             self.tasks.discard(task)
