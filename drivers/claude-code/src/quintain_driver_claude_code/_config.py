@@ -158,9 +158,8 @@ def _problems(config: ClaudeCodeConfig) -> Iterator[str]:
             yield f"`extra_args` has `{argument}`: {instead}"
     if "CLAUDE_CONFIG_DIR" in config.env:
         yield "`env.CLAUDE_CONFIG_DIR` can't be set: each trial has a private one; see `isolation`"
-    for key in ("hooks", "enabledPlugins"):
-        if key in config.settings and config.isolation == "clean" and not config.hooks:
-            yield f"`settings.{key}` is set and `hooks` is false"
+    if "hooks" in config.settings and not config.hooks:
+        yield "`settings.hooks` is set and `hooks` is false"
 
 
 _ALWAYS = frozenset(
