@@ -16,7 +16,6 @@ import pytest
 from attrs import evolve
 from campaign.campaigns import USD, Agent, campaign_in, plugins_with, run, state_of
 from quintain.api import run_campaign
-from quintain.campaign.directory import campaign_names
 from quintain.campaign.ledger import Ledger
 from quintain.campaign.session import CampaignResult
 from quintain.campaign.verify import verify
@@ -26,6 +25,7 @@ from quintain.model.limits import Retry
 from quintain.model.outcome import Failure
 from quintain.model.trial import Allowance
 from quintain.runs.control import Control
+from quintain.runs.history import campaign_names
 from quintain.runs.store import RunStore
 from quintain.workspace.blobs import BlobStore
 

@@ -13,7 +13,6 @@ import anyio
 import pytest
 from attrs import evolve
 from campaign.campaigns import Agent, campaign_in, run, state_of
-from quintain.campaign.directory import campaign_names
 from quintain.campaign.ledger import Ledger
 from quintain.campaign.session import CampaignResult
 from quintain.campaign.verify import verify
@@ -23,6 +22,7 @@ from quintain.model.campaign import Budget, Campaign, Repetitions, Variant
 from quintain.model.events import Event, Message, Ready
 from quintain.model.trial import Allowance
 from quintain.model.usage import Cost
+from quintain.runs.history import campaign_names
 from quintain.runs.store import RunStore
 from quintain.workspace.blobs import BlobStore
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from campaign.killed_campaign import LIMIT_USD, USD, campaign_in
-from quintain.campaign.directory import campaign_names
 from quintain.campaign.ledger import Ledger
 from quintain.campaign.seal import is_sealed
 from quintain.campaign.state import State, read_state
 from quintain.campaign.verify import verify
 from quintain.model.codec import to_plain
+from quintain.runs.history import campaign_names
 from quintain.workspace.blobs import BlobStore
 
 PROGRAM = Path(__file__).with_name("killed_campaign.py")

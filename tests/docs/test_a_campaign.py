@@ -16,9 +16,9 @@ import pytest
 from attrs import frozen
 from docs.pages import ROOT, blocks
 from docs.shells import environment, normal, run
-from quintain.campaign.directory import campaign_names
 from quintain.campaign.ledger import Ledger
 from quintain.errors import StoreError
+from quintain.runs.history import campaign_names
 
 PAGE = "docs/tutorials/a-campaign.md"
 KILLED = "timeout -s KILL "

@@ -19,6 +19,7 @@ from quintain.errors import StoreError, UsageError
 from quintain.model.campaign import Campaign
 from quintain.model.plain import PluginUse
 from quintain.model.run import RunInfo
+from quintain.runs.history import campaign_names
 from quintain.version import VERSION
 
 
@@ -43,15 +44,6 @@ def make_directory(store: Path, campaign: str, fill: Callable[[Path], None]) -> 
     except OSError as error:
         raise StoreError(f"can't be written: {error.strerror}", where=str(parent)) from error
     return path
-
-
-def campaign_names(store: Path) -> list[str]:
-    """Names of all campaigns of a store, oldest first."""
-    parent = store / "campaigns"
-    if not parent.is_dir():
-        return []
-    # What begins with a dot was killed before it was a campaign.
-    return sorted(path.name for path in parent.glob("[!.]*") if (path / "run.db").is_file())
 
 
 def find_campaign(store: Path, name: str) -> Path:

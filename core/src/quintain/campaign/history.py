@@ -8,9 +8,8 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from quintain.campaign.directory import campaign_names
 from quintain.errors import StoreError
-from quintain.runs.history import run_names
+from quintain.runs.history import record_names
 from quintain.runs.store import RunStore
 from quintain.runs.tables import TrialRow
 
@@ -59,9 +58,7 @@ def history_of(store: Path, profile: str) -> History:
 
 
 def _latest(store: Path) -> list[Path]:
-    found = [store / "runs" / name for name in run_names(store)]
-    found += [store / "campaigns" / name for name in campaign_names(store)]
-    return sorted(found, key=lambda path: path.name)[-LATEST:]
+    return list(record_names(store).values())[-LATEST:]
 
 
 def _rows(directory: Path) -> Iterator[TrialRow]:

@@ -19,12 +19,12 @@ from quintain.campaign.settled import Settled, charge_body, settled_body
 from quintain.campaign.state import State
 from quintain.conditions import Watch
 from quintain.errors import StoreError
-from quintain.model.outcome import Failure, Outcome, OutcomeKind
+from quintain.identity.tree import Difference
+from quintain.model.outcome import Outcome, OutcomeKind
 from quintain.model.plain import Json
 from quintain.model.trial import Allowance, Attempt, TrialOrder, TrialReport
 from quintain.model.usage import NO_SPEND
-from quintain.runs.control import Control
-from quintain.runs.run import AUTH_FAILURES
+from quintain.runs.control import Control, Warden
 from quintain.runs.store import EVIDENCE
 from quintain.runs.tables import Row
 from quintain.trial.bench import Bench
@@ -100,7 +100,7 @@ class Runner:
             self._recall(settled)
         self._slots: dict[str, Slot] = {}
         self._allowed: dict[str, Allowance] = {}
-        self._auth_failures = 0
+        self._warden = Warden(control)
         self._began = time.monotonic()
         self._earlier_s = state.wall_s
 
@@ -185,7 +185,7 @@ class Runner:
         try:
             await self._ledger.add(_reserved(slot.trial, charge))
         except StoreError as error:
-            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            self._full(error)
             self._account.settle(slot.trial, NOTHING)
             return None
         return slot
@@ -197,7 +197,7 @@ class Runner:
         try:
             await self._ledger.add(("released", slot.trial, {}))
         except StoreError as error:
-            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            self._full(error)
 
     def _bound(self, profile: str) -> Allowance:
         return self._bounds.get(profile, _NO_BOUND)
@@ -218,8 +218,8 @@ class Runner:
         found = await self._watch.changed()
         if not found:
             return None
-        because = "; ".join(str(one) for one in found[:5])
-        self._control.drain("stopped", f"the conditions have changed: {because}")
+        because = conditions_words(found)
+        self._control.drain("stopped", because)
         return because
 
     async def _trial(self, slot: Slot) -> _Ran:
@@ -233,7 +233,7 @@ class Runner:
         because = await self._conditions_changed()
         if because is not None:
             # What it ran on is not what the others ran on, and nobody can tell since when.
-            report = evolve(report, outcome=Outcome(OutcomeKind.INVALID, f"the conditions have changed: {because}"))
+            report = evolve(report, outcome=Outcome(OutcomeKind.INVALID, because))
         return _Ran(order, template.number, report, report.attempts[len(earlier) :])
 
     async def _again(self, order: TrialOrder, failed: Attempt) -> bool:
@@ -248,7 +248,7 @@ class Runner:
         try:
             await self._ledger.add(_reserved(order.trial, another))
         except StoreError as error:
-            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            self._full(error)
             return False
         return True
 
@@ -264,7 +264,7 @@ class Runner:
         self._account.settle(slot.trial, charge)
         self._account.spend_time(self._wall_s())
         self._backoff.saw(slot.profile, order.retry, [report.outcome])
-        self._judge(report)
+        self._warden.saw(report.outcome)
         following = self._next(todo)
         promise = self._promise(following) if following else NOTHING
         then: tuple[New, ...] = ()
@@ -273,7 +273,7 @@ class Runner:
         try:
             await self._store(slot, order, ran.template, report, settled, *then)
         except StoreError as error:
-            self._control.drain("stopped", f"the ledger does not take more: {error}")
+            self._full(error)
             if following is not None and then:
                 # Others may wait for it.
                 self._account.settle(following.trial, NOTHING)
@@ -308,14 +308,14 @@ class Runner:
         usd, calls = max(known.usd, charge.usd), max(known.judge_calls, charge.judge_calls)
         self._gradings[profile] = Charge(usd=usd, judge_calls=calls)
 
-    def _judge(self, report: TrialReport) -> None:
-        """Stop a campaign that can only get worse."""
-        outcome = report.outcome
-        if outcome.failure is Failure.DISK:
-            self._control.drain("stopped", f"the disk does not take more: {outcome.reason}")
-        self._auth_failures = self._auth_failures + 1 if outcome.failure is Failure.AUTH else 0
-        if self._auth_failures >= AUTH_FAILURES:
-            self._control.drain("stopped", f"{AUTH_FAILURES} trials in a row failed to authenticate: {outcome.reason}")
+    def _full(self, error: StoreError) -> None:
+        """Stop: nothing more can be written down."""
+        self._control.drain("stopped", f"the ledger does not take more: {error}")
+
+
+def conditions_words(found: Sequence[Difference]) -> str:
+    """What is not what it was, as the reason of a stop."""
+    return f"the conditions have changed: {'; '.join(map(str, found[:5]))}"
 
 
 def charge_for(report: TrialReport, attempts: Sequence[Attempt], bound: Allowance) -> Charge:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from quintain.campaign.plan import money_problems, phases_of
 from quintain.campaign.preflight import Tower
 from quintain.campaign.ready import CandidateTemplate, Ready
 from quintain.campaign.reuse import Reuse
-from quintain.campaign.runner import Runner, Settlement
+from quintain.campaign.runner import Runner, Settlement, conditions_words
 from quintain.campaign.seal import is_sealed, seal, unseal
 from quintain.campaign.settled import charge_body
 from quintain.campaign.state import State, read_state
@@ -38,6 +38,7 @@ from quintain.model.plain import Json
 from quintain.model.trial import TrialOrder
 from quintain.plugins import Plugins
 from quintain.process import Keepers
+from quintain.runs.bench import open_bench
 from quintain.runs.collector import patient_collector
 from quintain.runs.control import Control
 from quintain.runs.preflight import Preflight
@@ -338,7 +339,8 @@ async def _through(
         await settings.heard(settlement)
 
     with control.owns(anyio.CancelScope()):
-        async with _bench(ready, ledger, plugins, settings, control) as bench, ready.conditions.watch() as watch:
+        make = _bench(ready, ledger, plugins, settings, control)
+        async with open_bench(settings.scratch, make) as bench, ready.conditions.watch() as watch:
             runner = Runner(
                 ready,
                 ledger,
@@ -358,31 +360,21 @@ async def _through(
                 await experiment.through(runner)
             found = await watch.verify()
             if found:
-                control.drain("stopped", f"the conditions have changed: {'; '.join(map(str, found[:5]))}")
+                control.drain("stopped", conditions_words(found))
     return await experiment.decide()
 
 
-@asynccontextmanager
-async def _bench(
+def _bench(
     ready: Ready, ledger: Ledger, plugins: Plugins, settings: CampaignSettings, control: Control
-) -> AsyncIterator[Bench]:
-    """A place to run trials in, with a watchman beside it."""
-    areas = Areas(settings.scratch)
-    try:
-        async with Keepers() as keepers, anyio.create_task_group() as beside:
-            bench = Bench(
-                plugins=plugins,
-                blobs=ready.blobs,
-                evidence=ledger.store.evidence,
-                host=settings.host,
-                areas=areas,
-                keepers=keepers,
-                switch=control.switch,
-                listen=settings.listen,
-                attempt_began=settings.attempting,
-            )
-            beside.start_soon(bench.watchman.watch)
-            yield bench
-            beside.cancel_scope.cancel()
-    finally:
-        areas.close()
+) -> Callable[[Areas, Keepers], Bench]:
+    return lambda areas, keepers: Bench(
+        plugins=plugins,
+        blobs=ready.blobs,
+        evidence=ledger.store.evidence,
+        host=settings.host,
+        areas=areas,
+        keepers=keepers,
+        switch=control.switch,
+        listen=settings.listen,
+        attempt_began=settings.attempting,
+    )

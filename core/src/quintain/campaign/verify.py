@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 from attrs import evolve, frozen
 
@@ -93,6 +94,11 @@ def verify(directory: Path, blobs: BlobStore) -> Verification:
 
 
 _TABLES = {"meta", "orders", "trials", "traces", "gradings", "entries"}
+
+T = TypeVar("T")
+
+_Files: TypeAlias = Iterable[tuple[str, TreeEntry | None]]
+"""Paths with what was kept of them."""
 
 _NONSENSE = (QuintainError, sqlite3.Error, ValueError, TypeError, KeyError, AttributeError, LookupError, OSError)
 """What reading a record may raise in which somebody wrote anything whatever."""
@@ -186,7 +192,7 @@ class _Look:
         digest = (state.campaign or {}).get("captured")
         if digest is not None:
             captured = captured_of(digest, self._blobs)
-            yield from self._files(captured.tree, "the subject")
+            yield from self._files(captured.tree.entries.items(), "the subject")
         for id, candidate in state.candidates.items():
             for path, content in candidate.components.items():
                 yield from self._content(content, f"the candidate {id}: {path}")
@@ -261,30 +267,25 @@ class _Look:
             yield from self._changes(attempt.changes, f"what {trial} changed")
 
     def _changes(self, digest: str | None, what: str) -> Iterator[str]:
-        if digest is None or digest in self.seen:
-            return
-        self.seen.add(digest)
-        try:
-            changes = load_record(digest, ChangeSet, self._blobs)
-        except QuintainError as error:
-            yield f"{what}: {error}"
-            return
-        for change in changes.changes:
-            yield from self._file(change.after, f"{what}: {change.path}")
+        yield from self._record(digest, ChangeSet, lambda kept: ((one.path, one.after) for one in kept.changes), what)
 
     def _tree(self, digest: str | None, what: str) -> Iterator[str]:
+        yield from self._record(digest, Tree, lambda kept: kept.entries.items(), what)
+
+    def _record(self, digest: str | None, cls: type[T], files: Callable[[T], _Files], what: str) -> Iterator[str]:
+        """A stored list of files is there, and so are they."""
         if digest is None or digest in self.seen:
             return
         self.seen.add(digest)
         try:
-            tree = load_record(digest, Tree, self._blobs)
+            kept = load_record(digest, cls, self._blobs)
         except QuintainError as error:
             yield f"{what}: {error}"
             return
-        yield from self._files(tree, what)
+        yield from self._files(files(kept), what)
 
-    def _files(self, tree: Tree, what: str) -> Iterator[str]:
-        for path, entry in tree.entries.items():
+    def _files(self, files: _Files, what: str) -> Iterator[str]:
+        for path, entry in files:
             yield from self._file(entry, f"{what}: {path}")
 
     def _file(self, entry: TreeEntry | None, what: str) -> Iterator[str]:

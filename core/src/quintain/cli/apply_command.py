@@ -14,12 +14,12 @@ from quintain.campaign.ledger import Ledger
 from quintain.campaign.state import State, read_state
 from quintain.campaign.verify import verify
 from quintain.candidates import apply_candidate, captured_of
-from quintain.cli.campaign import shown
+from quintain.cli.project import shown
 from quintain.errors import UsageError
 from quintain.model.campaign import BASELINE, Campaign, Candidate
 from quintain.model.codec import dumps, from_plain
 from quintain.reporting.text import clean, clean_lines
-from quintain.workspace.blobs import BlobStore
+from quintain.runs.history import blobs_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     directory = find_campaign(open_project(".").project.store, args.name)
-    blobs = BlobStore(directory.parent.parent / "blobs")
+    blobs = blobs_of(directory)
     found = verify(directory, blobs)
     if not found.sound:
         raise UsageError(

@@ -8,7 +8,14 @@ import sys
 import anyio
 
 from quintain.authoring.quarantine import Quarantined, write_quarantine
-from quintain.cli.project import Context, add_case_options, add_project_options, open_context, selected
+from quintain.cli.project import (
+    Context,
+    add_case_options,
+    add_project_options,
+    concurrency_of,
+    open_context,
+    selected,
+)
 from quintain.errors import UsageError
 from quintain.model.case import Case
 from quintain.model.codec import dumps, to_plain
@@ -67,7 +74,7 @@ async def _calibrate(
 ) -> tuple[tuple[Calibration, ...], RunResult]:
     settings = Settings(
         store=context.project.store,
-        concurrency=args.concurrency if args.concurrency is not None else context.project.concurrency,
+        concurrency=concurrency_of(args, context.project),
         command=" ".join(sys.argv[1:]),
         project=context.project.root,
     )

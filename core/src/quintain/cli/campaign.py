@@ -18,7 +18,7 @@ from quintain.campaign.prepare import prepare_campaign
 from quintain.campaign.ready import Ready
 from quintain.campaign.session import CampaignResult, CampaignSettings, run_session
 from quintain.cli.campaign_live import CampaignWatcher
-from quintain.cli.project import add_project_options, plugins_of
+from quintain.cli.project import add_project_options, concurrency_of, plugins_of, shown
 from quintain.cli.signals import obey_signals
 from quintain.errors import UsageError, ungrouped
 from quintain.model.campaign import Campaign, Split
@@ -124,7 +124,7 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
     """Begin or take up a campaign under the eyes of a person, and say what it came to."""
     if args.executor != "local":
         raise UsageError(f"there is no executor `{args.executor}`", hint="only `local` is installed")
-    concurrency = args.concurrency if args.concurrency is not None else context.project.concurrency
+    concurrency = concurrency_of(args, context.project)
     watcher = CampaignWatcher(
         context.campaign,
         concurrency=concurrency,
@@ -150,7 +150,7 @@ def run_campaign_here(context: CampaignContext, args: argparse.Namespace, direct
 
     async def through() -> CampaignResult:
         ready = await made_ready(context, settings)
-        async with anyio.create_task_group() as group, watcher.drawn():
+        async with anyio.create_task_group() as group, watcher.view.drawn():
             group.start_soon(obey_signals, control, args.grace)
             result = await run_session(ready, context.plugins, settings, directory=directory, control=control)
             group.cancel_scope.cancel()
@@ -191,9 +191,3 @@ def _said(result: CampaignResult, args: argparse.Namespace, *, aa: bool) -> int:
     if result.status == "budget":
         return 4
     return (EXIT_AA if aa else EXIT)[result.decision.verdict]
-
-
-def shown(path: Path) -> Path:
-    """The path as people here would write it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

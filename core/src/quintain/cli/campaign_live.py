@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Collection
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import TextIO
 
@@ -51,19 +50,11 @@ class CampaignWatcher:
         self._quiet = quiet
         planned = sum(phase.trials for phase in phases_of(campaign))
         board = Board(planned, concurrency, campaign.budget.usd)
-        self._view = View(board, output or sys.stderr, interactive)
-
-    @asynccontextmanager
-    async def drawn(self) -> AsyncIterator[None]:
-        """Draw while the context is open, unless a machine listens."""
-        async with AsyncExitStack() as stack:
-            if not self._json:
-                await stack.enter_async_context(self._view.drawn())
-            yield
+        self.view = View(board, output or sys.stderr, interactive, still=json)
 
     async def began(self, directory: Path, state: State) -> None:
         """Say what runs, and what was done before."""
-        board, settled = self._view.board, state.settled.values()
+        board, settled = self.view.board, state.settled.values()
         board.done = len(state.settled)
         board.passed = sum(one.figures.metrics.get("pass_rate") == 1.0 for one in settled)
         board.failed = sum(one.figures.metrics.get("pass_rate") == 0.0 for one in settled)
@@ -77,9 +68,9 @@ class CampaignWatcher:
             return
         candidates = ", ".join(state.candidates)
         done = f"; {len(state.settled)} trials are settled" if state.settled else ""
-        self._view.line(f"{directory.name}: {candidates}{done}")
+        self.view.line(f"{directory.name}: {candidates}{done}")
         for candidate, problems in state.rejected.items():
-            self._view.line(f"refused  {candidate}: {clean('; '.join(problems))}")
+            self.view.line(f"refused  {candidate}: {clean('; '.join(problems))}")
 
     async def tried(self, preflight: Preflight) -> None:
         """Say whether a way to run works."""
@@ -87,22 +78,22 @@ class CampaignWatcher:
             said = {"profiles": preflight.flight.profiles, "tried": preflight.report is not None}
             print(dumps({"type": "preflight", **said, "problems": preflight.problems}), flush=True)
         elif preflight.report is not None:
-            self._view.line(f"tried    {clean(preflight.describe())}")
+            self.view.line(f"tried    {clean(preflight.describe())}")
 
     async def attempting(self, order: TrialOrder, attempt: int) -> None:
         """A trial is on."""
-        self._view.board.began(order.trial, attempt)
+        self.view.board.began(order.trial, attempt)
 
     def listen(self, trial: str, traced: Traced) -> None:
         """Keep what an agent does in mind for the next time that all is drawn."""
-        self._view.event(trial, traced)
+        self.view.event(trial, traced)
 
     async def heard(self, settlement: Settlement) -> None:
         """Say how a trial went."""
-        self._view.board.ended(settlement.report)
+        self.view.board.ended(settlement.report)
         if self._json:
             figures = to_plain(settlement.settled.figures)
             print(dumps({"type": "trial_settled", "figures": figures}), flush=True)
             return
         for line in () if self._quiet else report_lines(settlement.report):
-            self._view.line(line)
+            self.view.line(line)

@@ -10,7 +10,7 @@ from quintain.campaign.words import effect_words
 from quintain.errors import UsageError
 from quintain.model.campaign import BASELINE
 from quintain.model.codec import dumps, to_plain
-from quintain.reporting.text import clean
+from quintain.reporting.text import clean, named
 from quintain.runs.history import find_record
 
 
@@ -78,8 +78,7 @@ def _print(found: Comparison) -> None:
         print(f"{effect.finding:<10}  {clean(effect_words(effect))}")
         for word, cases in (("regressed", effect.regressed), ("improved", effect.improved)):
             if cases:
-                more = f" and {len(cases) - 10} more" if len(cases) > 10 else ""
-                print(f"            {word}: {clean(', '.join(cases[:10]))}{more}")
+                print(f"            {word}: {clean(named(cases))}")
     for effect in found.beside:
         print(f"beside      {clean(effect_words(effect))}")
     for note in found.notes:

@@ -15,7 +15,7 @@ from quintain.identity.lock import LOCK, Lock, read_lock
 from quintain.identity.tree import Difference, difference, flatten, shown
 from quintain.model.codec import dumps
 from quintain.model.tree import Tree
-from quintain.runs.history import find_record
+from quintain.runs.history import blobs_of, find_record
 from quintain.trial.fixtures import load_record
 from quintain.workspace.blobs import BlobStore
 
@@ -51,7 +51,7 @@ class Found:
     @property
     def blobs(self) -> BlobStore:
         """The file contents that it speaks of, if it lies where it was made."""
-        return BlobStore(self.path.resolve().parents[2] / "blobs")
+        return blobs_of(self.path.parent)
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Collection
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TextIO
 
 import anyio
@@ -31,10 +31,12 @@ class View:
         board: what the panel shows.
         output: where people read.
         interactive: profiles under which a person answers at this terminal.
+        still: draw nothing, because a machine listens.
     """
 
-    def __init__(self, board: Board, output: TextIO, interactive: Collection[str] = ()) -> None:
+    def __init__(self, board: Board, output: TextIO, interactive: Collection[str] = (), *, still: bool = False) -> None:
         self.board = board
+        self._still = still
         self._output = output
         self._interactive = interactive
         self._panel: Panel | None = None
@@ -43,7 +45,7 @@ class View:
     @asynccontextmanager
     async def drawn(self) -> AsyncIterator[None]:
         """Draw while the context is open."""
-        if self._output.isatty():
+        if self._output.isatty() and not self._still:
             # rich takes a while to import, and nobody else needs it.
             from quintain.cli.panel import Panel, can_be_live
 
@@ -89,7 +91,7 @@ class Watcher(Sink):
     def __init__(self, plan: Plan, *, json: bool, concurrency: int = 1, output: TextIO | None = None) -> None:
         self._json = json
         interactive = {template.order.profile for template in plan.templates if template.prepared.answerer.interactive}
-        self.view = View(Board(plan.trials, concurrency), output or sys.stderr, interactive)
+        self.view = View(Board(plan.trials, concurrency), output or sys.stderr, interactive, still=json)
 
     async def run_began(self, run: RunInfo) -> None:
         """Say what will run."""
@@ -106,14 +108,6 @@ class Watcher(Sink):
             self._emit("preflight", **said, problems=preflight.problems)
         else:
             self.view.line(f"tried    {clean(preflight.describe())}")
-
-    @asynccontextmanager
-    async def drawn(self) -> AsyncIterator[None]:
-        """Draw while the context is open, unless a machine listens."""
-        async with AsyncExitStack() as stack:
-            if not self._json:
-                await stack.enter_async_context(self.view.drawn())
-            yield
 
     async def trial_began(self, order: TrialOrder, attempt: int) -> None:
         """A trial is on."""

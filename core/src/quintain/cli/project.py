@@ -55,6 +55,17 @@ def open_context(args: argparse.Namespace) -> Context:
     return Context(opened.project, plugins_of(opened.project, args), opened.sources)
 
 
+def concurrency_of(args: argparse.Namespace, project: Project) -> int:
+    """Trials at once, as the command line says or else the project."""
+    return args.concurrency if args.concurrency is not None else project.concurrency
+
+
+def shown(path: Path) -> Path:
+    """The path as people here would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def plugins_of(project: Project, args: argparse.Namespace) -> Plugins:
     """The installed plugins, chosen as the project and the command line say. Raises UsageError."""
     choices = dict(project.choices)

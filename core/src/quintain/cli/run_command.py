@@ -11,7 +11,16 @@ import anyio
 
 from quintain.authoring import find_project
 from quintain.cli.live import Watcher
-from quintain.cli.project import Context, add_case_options, add_project_options, open_context, profiles, selected
+from quintain.cli.project import (
+    Context,
+    add_case_options,
+    add_project_options,
+    concurrency_of,
+    open_context,
+    profiles,
+    selected,
+    shown,
+)
 from quintain.cli.signals import obey_signals
 from quintain.errors import UsageError, ungrouped
 from quintain.model.case import Case
@@ -66,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         places=places,
     )
     control = Control()
-    concurrency = args.concurrency if args.concurrency is not None else context.project.concurrency
+    concurrency = concurrency_of(args, context.project)
     watcher = Watcher(plan, json=args.json, concurrency=concurrency)
     sinks = list(context.project.sinks)
     if args.junit:
@@ -85,22 +94,16 @@ def run(args: argparse.Namespace) -> int:
     with ungrouped():
         result = anyio.run(_run, plan, context, settings, control, watcher, args.grace)
     root = context.project.root
-    elsewhere = None if find_project(Path.cwd()) == find_project(root) else _short(root)
-    for line in summary_lines(result.summary, _short(result.directory), project=elsewhere):
+    elsewhere = None if find_project(Path.cwd()) == find_project(root) else shown(root)
+    for line in summary_lines(result.summary, shown(result.directory), project=elsewhere):
         print(line, file=sys.stderr if args.json else sys.stdout)
     return result.summary.exit_code
-
-
-def _short(path: Path) -> Path:
-    """The path as people here would write it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 async def _run(
     plan: Plan, context: Context, settings: Settings, control: Control, watcher: Watcher, grace_s: float
 ) -> RunResult:
-    async with anyio.create_task_group() as group, watcher.drawn():
+    async with anyio.create_task_group() as group, watcher.view.drawn():
         group.start_soon(obey_signals, control, grace_s)
         result = await run_plan(plan, context.plugins, settings, control=control)
         group.cancel_scope.cancel()

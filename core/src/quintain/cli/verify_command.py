@@ -9,7 +9,7 @@ from quintain.campaign.directory import find_campaign
 from quintain.campaign.verify import verify
 from quintain.model.codec import dumps, to_plain
 from quintain.reporting.text import clean
-from quintain.workspace.blobs import BlobStore
+from quintain.runs.history import blobs_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     directory = find_campaign(open_project(".").project.store, args.name)
-    found = verify(directory, BlobStore(directory.parent.parent / "blobs"))
+    found = verify(directory, blobs_of(directory))
     if args.json:
         print(dumps({"sound": found.sound, **to_plain(found)}))
         return 0 if found.sound else 1

@@ -12,10 +12,7 @@ from quintain.model.campaign import BASELINE, Budget
 from quintain.model.codec import to_plain
 from quintain.model.decision import Decision, Effect, Standing
 from quintain.model.plain import Json
-from quintain.reporting.text import clean
-
-NAMED = 10
-"""Cases and trials that are named in a line; the rest is counted."""
+from quintain.reporting.text import clean, named
 
 _ACTIVE = re.compile(r"([\\`*_\[\]#!|<>&~@]|^[-+]|(?<=^\d)\.|(?<=http)s?:|(?<=www)\.)")
 
@@ -158,7 +155,7 @@ def _details(report: CampaignReport, one: Standing) -> Iterator[str]:
     if one.missing:
         yield f"pass rate {number(one.worst_case)} to {number(one.best_case)}, whatever the missing would have been"
     if one.missing_trials:
-        yield f"missing: {_named(one.missing_trials)}"
+        yield f"missing: {named(one.missing_trials)}"
     for gate in one.gates:
         word = {True: "met", False: "NOT MET", None: "unknown"}[gate.met]
         yield f"{word}: {gate_words(gate)}"
@@ -166,16 +163,11 @@ def _details(report: CampaignReport, one: Standing) -> Iterator[str]:
         yield f"{effect.finding}: {effect_words(effect)}"
         yield f"    {effect.difference.method}, {effect.difference.level:.0%}; {effect.test.method}, {p_words(effect.test)}"
         if effect.improved:
-            yield f"    improved: {_named(effect.improved)}"
+            yield f"    improved: {named(effect.improved)}"
         if effect.regressed:
-            yield f"    regressed: {_named(effect.regressed)}"
+            yield f"    regressed: {named(effect.regressed)}"
         if effect.unpaired:
-            yield f"    without a pair: {_named(effect.unpaired)}"
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+            yield f"    without a pair: {named(effect.unpaired)}"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import anyio
 
+from quintain.model.outcome import Failure, Outcome
 from quintain.trial.bench import StopSwitch
+
+AUTH_FAILURES = 3
+"""After so many authentication failures in a row work stops: the next trials would only fail alike."""
 
 
 class Control:
@@ -41,3 +45,23 @@ class Control:
         """Tie the scope of the run's workers to `abandon`."""
         self._scope = scope
         return scope
+
+
+class Warden:
+    """Stops work that can only get worse.
+
+    Args:
+        control: of the work.
+    """
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+        self._auth_failures = 0
+
+    def saw(self, outcome: Outcome) -> None:
+        """Take note of how a trial ended."""
+        if outcome.failure is Failure.DISK:
+            self._control.drain("stopped", f"the disk does not take more: {outcome.reason}")
+        self._auth_failures = self._auth_failures + 1 if outcome.failure is Failure.AUTH else 0
+        if self._auth_failures >= AUTH_FAILURES:
+            self._control.drain("stopped", f"{AUTH_FAILURES} trials in a row failed to authenticate: {outcome.reason}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from quintain.errors import StoreError, UsageError
 from quintain.model.run import RunInfo, RunSummary
 from quintain.runs.store import RunStore
+from quintain.workspace.blobs import BlobStore
 
 
 def run_names(store: Path) -> list[str]:
@@ -16,12 +17,24 @@ def run_names(store: Path) -> list[str]:
     return sorted(path.name for path in runs.iterdir() if (path / "run.db").is_file()) if runs.is_dir() else []
 
 
+def campaign_names(store: Path) -> list[str]:
+    """Names of all campaigns of a store, oldest first."""
+    campaigns = store / "campaigns"
+    if not campaigns.is_dir():
+        return []
+    # What begins with a dot was killed before it was a campaign.
+    return sorted(path.name for path in campaigns.glob("[!.]*") if (path / "run.db").is_file())
+
+
+def blobs_of(directory: Path) -> BlobStore:
+    """The file contents of a run or a campaign, if it lies where it was made."""
+    return BlobStore(directory.resolve().parent.parent / "blobs")
+
+
 def record_names(store: Path) -> dict[str, Path]:
     """Directories of all runs and campaigns of a store by name, oldest first."""
     found = [(name, store / "runs" / name) for name in run_names(store)]
-    campaigns = store / "campaigns"
-    if campaigns.is_dir():
-        found += [(path.name, path) for path in campaigns.glob("[!.]*") if (path / "run.db").is_file()]
+    found += [(name, store / "campaigns" / name) for name in campaign_names(store)]
     # Names begin with the second in which they were made; of one second the files know the order.
     return dict(sorted(found, key=lambda one: (one[0][:19], one[1].stat().st_mtime_ns)))
 

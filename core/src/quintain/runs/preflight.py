@@ -7,7 +7,7 @@ start, can't reach its model, is served another, or whose own sandbox refuses ev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -26,10 +26,11 @@ from quintain.model.trial import TrialOrder, TrialReport
 from quintain.model.usage import NO_SPEND, Spend
 from quintain.plugins import Plugins
 from quintain.process import Keepers
+from quintain.runs.bench import open_bench
 from quintain.runs.checks import with_checks
 from quintain.runs.diagnosis import advice_for, problems_of
 from quintain.runs.tables import trial_file_name
-from quintain.trial.bench import Bench
+from quintain.trial.bench import Bench, nobody
 from quintain.trial.fixtures import Fixtures
 from quintain.trial.prepare import Prepared, prepare_order, structure
 from quintain.trial.trace import EvidencePlace
@@ -209,7 +210,7 @@ async def fly(flight: Flight, bench: Bench, folder: Path) -> Preflight:
             results.append(traced.event)
 
     fixtures = await anyio.to_thread.run_sync(Fixtures.capture, flight.order.case, bench.blobs)
-    own = evolve(bench, evidence=evidence, attempt_began=_untold, listen=listen)
+    own = evolve(bench, evidence=evidence, attempt_began=nobody, listen=listen)
     report = await run_trial(flight.order, flight.prepared, fixtures, own)
     await anyio.to_thread.run_sync(partial(_keep, places))
     problems = tuple(problems_of(flight.prepared, report, results))
@@ -253,18 +254,15 @@ async def preflight_alone(
         host: environment variables of the host.
         folder: where the evidence is kept.
     """
-    with ungrouped(), closing(Areas(None)) as areas:
-        async with Keepers() as keepers, anyio.create_task_group() as beside:
-            # The flights bring their own place for evidence.
-            bench = Bench(plugins, blobs, lambda trial, attempt: EvidencePlace(""), host, areas, keepers)
-            beside.start_soon(bench.watchman.watch)
-            found = await preflight(flights, bench, folder)
-            beside.cancel_scope.cancel()
+
+    def bench(areas: Areas, keepers: Keepers) -> Bench:
+        # The flights bring their own place for evidence.
+        return Bench(plugins, blobs, lambda trial, attempt: EvidencePlace(""), host, areas, keepers)
+
+    with ungrouped():
+        async with open_bench(None, bench) as opened:
+            found = await preflight(flights, opened, folder)
     return found
-
-
-async def _untold(order: TrialOrder, attempt: int) -> None:
-    return None
 
 
 def _keep(places: Sequence[EvidencePlace]) -> None:

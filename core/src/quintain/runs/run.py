@@ -18,14 +18,14 @@ from attrs import evolve, field, frozen
 
 from quintain.contracts.sink import Sink, SinkContext
 from quintain.errors import StoreError, UsageError
-from quintain.model.outcome import Failure, OutcomeKind
 from quintain.model.plain import Plug
 from quintain.model.run import RunInfo, RunSummary
 from quintain.model.trial import TrialOrder, TrialReport
 from quintain.plugins import Plugins
 from quintain.process import Keepers
+from quintain.runs.bench import open_bench
 from quintain.runs.collector import patient_collector
-from quintain.runs.control import Control
+from quintain.runs.control import Control, Warden
 from quintain.runs.identity import record_identity
 from quintain.runs.plan import Plan
 from quintain.runs.preflight import FOLDER, Preflight, failure_of, flights_of, preflight
@@ -37,9 +37,6 @@ from quintain.trial.trial import run_trial
 from quintain.version import VERSION
 from quintain.workspace.area import Areas, refuse_surroundings, sweep_leftovers
 from quintain.workspace.blobs import BlobStore
-
-AUTH_FAILURES = 3
-"""After so many authentication failures in a row a run stops: the next trials would only fail alike."""
 
 
 @frozen
@@ -172,9 +169,9 @@ class _Running:
         self._orders = plan.orders()
         groups = [(template.order.case.id, template.order.profile) for template in plan.templates]
         self._totals = Totals(groups, plan.repeat)
-        self._auth_failures = 0
+        self._warden = Warden(control)
 
-    def _bench(self, keepers: Keepers, areas: Areas) -> Bench:
+    def _bench(self, areas: Areas, keepers: Keepers) -> Bench:
         audience, settings = self._audience, self._settings
         return Bench(
             plugins=self._plugins,
@@ -191,18 +188,13 @@ class _Running:
     async def through(self, info: RunInfo) -> RunSummary:
         began = time.monotonic()
         workers = min(self._settings.concurrency, self._plan.trials)
-        areas = Areas(self._settings.scratch)
         with self._control.owns(anyio.CancelScope()):
-            async with Keepers() as keepers, anyio.create_task_group() as beside:
-                bench = self._bench(keepers, areas)
-                beside.start_soon(bench.watchman.watch)
+            async with open_bench(self._settings.scratch, self._bench) as bench:
                 if self._settings.preflight:
                     await self._preflight(bench)
                 async with anyio.create_task_group() as group:
                     for _ in range(workers):
                         group.start_soon(self._work, bench)
-                beside.cancel_scope.cancel()
-        areas.close()
         summary = RunSummary(
             run=info,
             status=self._control.status,
@@ -251,22 +243,12 @@ class _Running:
             self._control.drain("stopped", f"the store does not take more: {error}")
             return
         self._totals.add(report)
-        self._judge_run(report)
+        self._warden.saw(report.outcome)
+        if self._settings.fail_fast and report.passed is not True:
+            self._control.drain("stopped", f"fail-fast: {report.trial} did not pass")
         await self._audience.trial_ended(report)
         if self._on_report is not None:
             self._on_report(report)
-
-    def _judge_run(self, report: TrialReport) -> None:
-        """Stop a run that can only get worse."""
-        outcome = report.outcome
-        if outcome.failure is Failure.DISK:
-            self._control.drain("stopped", f"the disk does not take more: {outcome.reason}")
-        auth = outcome.kind is OutcomeKind.INFRASTRUCTURE and outcome.failure is Failure.AUTH
-        self._auth_failures = self._auth_failures + 1 if auth else 0
-        if self._auth_failures >= AUTH_FAILURES:
-            self._control.drain("stopped", f"{AUTH_FAILURES} trials in a row failed to authenticate: {outcome.reason}")
-        if self._settings.fail_fast and report.passed is not True:
-            self._control.drain("stopped", f"fail-fast: {report.trial} did not pass")
 
 
 def _begin(plan: Plan, settings: Settings) -> tuple[Path, RunInfo]:
