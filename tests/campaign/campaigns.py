@@ -66,6 +66,17 @@ class Agent:
         yield Done("done")
 
 
+class Loud(Agent):
+    """Says more than a record keeps, so that its evidence lies in files of its own."""
+
+    async def __call__(self, launch: Launch) -> AsyncIterator[Event]:
+        """Run."""
+        async for event in super().__call__(launch):
+            yield event
+            for _ in range(20 if isinstance(event, Message) else 0):
+                yield Message("much " * 1000)
+
+
 def subject_in(folder: Path, share: float = 0.5) -> Subject:
     """A subject of one prompt file that says how often the agent passes."""
     root = folder / "subject"

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from attrs import evolve
-from campaign.campaigns import Agent, campaign_in, plugins_with, run, state_of
+from campaign.campaigns import Agent, Loud, campaign_in, plugins_with, run, state_of
 from quintain.api import run_campaign
 from quintain.campaign.ledger import Ledger
 from quintain.campaign.session import CampaignResult
 from quintain.campaign.verify import verify
-from quintain.contracts.driver import Launch
 from quintain.errors import StoreError, UsageError
 from quintain.model.campaign import Campaign
-from quintain.model.events import Event, Message
 from quintain.model.limits import Retry
 from quintain.model.outcome import Failure
 from quintain.runs.store import RunStore
@@ -31,17 +29,6 @@ pytestmark = pytest.mark.anyio
 def anyio_backend() -> str:
     """What is tested here has nothing to do with event loops."""
     return "asyncio"
-
-
-class Loud(Agent):
-    """Says more than a record keeps, so that its evidence lies in files of its own."""
-
-    async def __call__(self, launch: Launch) -> AsyncIterator[Event]:
-        """Run."""
-        async for event in super().__call__(launch):
-            yield event
-            for _ in range(20 if isinstance(event, Message) else 0):
-                yield Message("much " * 1000)
 
 
 async def again(

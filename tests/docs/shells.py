@@ -8,11 +8,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+from attrs import frozen
+
 _VARYING = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{4}"), "RUN"),
     (re.compile(r"\d+\.\d+ s\b"), "N s"),
     (re.compile(r" +(N s)"), r" \1"),
 ]
+
+
+@frozen
+class Step:
+    """A command of the page: what it returned and printed, and what the page says that it prints."""
+
+    command: str
+    code: int
+    printed: str
+    shown: str
+    folder: Path
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -13,9 +13,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from attrs import frozen
 from docs.pages import ROOT, blocks
-from docs.shells import environment, normal, run
+from docs.shells import Step, environment, normal, run
 from quintain.campaign.ledger import Ledger
 from quintain.errors import StoreError
 from quintain.runs.history import campaign_names
@@ -41,16 +40,6 @@ _VARYING = [
     (re.compile(r"\d+ s in all; spent \$\S+ of \$0.1000, \d+ tokens, \d+ attempts"), "WHAT IT TOOK"),
     (re.compile(r"looked at \d+ entries"), "looked at N entries"),
 ]
-
-
-@frozen
-class Step:
-    """A command of the page: what it returned and printed, and what the page says that it prints."""
-
-    command: str
-    code: int
-    printed: str
-    shown: str
 
 
 def _kill(command: str, folder: Path, home: Path) -> tuple[int, str]:
@@ -94,7 +83,7 @@ def _follow(root: Path, home: Path) -> Iterator[Step]:
                 else:
                     done.append((command, *run(command, cwd=folder, home=home)))
         elif block.language == "text":
-            yield Step(*done.pop(), block.text)
+            yield Step(*done.pop(), block.text, folder)
     assert not done, f"the page does not show what {done} prints"
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attrs import frozen
 from docs.pages import Block, blocks
-from docs.shells import normal, run, trials
+from docs.shells import Step, normal, run, trials
 
 PAGE = "docs/tutorials/first-project.md"
 CODES = {
@@ -20,17 +19,6 @@ CODES = {
     "quintain grade last cases/shout.case.toml": 1,
 }
 """The exit code of each command, in the page's order."""
-
-
-@frozen
-class Step:
-    """A command of the page: what it returned and printed, and what the page says that it prints."""
-
-    command: str
-    code: int
-    printed: str
-    shown: str
-    folder: Path
 
 
 def _follow(folder: Path, page: list[Block], home: Path) -> Iterator[Step]:

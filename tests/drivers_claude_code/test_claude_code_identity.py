@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driving.machines import digest_of_file, digest_of_tree, write
 from quintain import Capability, IdentityContext, PolicyViolation, QuintainError
 from quintain.errors import RecordError
 from quintain.model.codec import from_plain
@@ -22,23 +22,6 @@ from quintain_driver_claude_code._home import _login
 MODEL = "claude-sonnet-4-5"
 PREPARE = claude_code_driver.experiment.prepare
 IDENTITY = claude_code_driver.experiment.identity
-
-
-def _file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _tree(path: Path) -> str:
-    parts = [(str(one.relative_to(path)), _file(one)) for one in sorted(path.rglob("*")) if one.is_file()]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def write(path: Path, text: str, *, runs: bool = False) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    if runs:
-        path.chmod(0o755)
-    return path
 
 
 def append(path: Path, text: str) -> Path:
@@ -71,7 +54,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def context(place: Path) -> IdentityContext:
-    return IdentityContext(place / "home", {"PATH": f"{place}/bin:/usr/bin:/bin"}, _file, _tree)
+    return IdentityContext(place / "home", {"PATH": f"{place}/bin:/usr/bin:/bin"}, digest_of_file, digest_of_tree)
 
 
 def config(place: Path) -> ClaudeCodeConfig:

@@ -11,14 +11,12 @@ from typing import Any, Protocol
 
 import pytest
 from attrs import frozen
+from driving import trials
 from models.npm import installed
 from models.responses import Responses
 from models.server import ModelServer, Script, Turn, in_order, serving
-from quintain import Answer, Case, Limits, Question, Retry, Traced, TrialReport, run
-from quintain.model.tree import ChangeSet
+from quintain import Answer, Case, Limits, Question, Retry, run
 from quintain.runs.store import RunStore
-from quintain.trial.fixtures import load_record
-from quintain.workspace.blobs import BlobStore
 from quintain_driver_codex import codex_driver
 
 VERSION = "0.171.0"
@@ -59,27 +57,10 @@ def faulty(codex: str, tmp_path: Path) -> Callable[[str], str]:
 
 
 @frozen
-class Tried:
-    """What came of a trial."""
+class Tried(trials.Tried):
+    """What came of a trial, and of its model."""
 
-    report: TrialReport
-    trace: tuple[Traced, ...]
     models: ModelServer
-    directory: Path
-
-    def of(self, *kinds: type) -> list[Any]:
-        return [line.event for line in self.trace if isinstance(line.event, kinds)]
-
-    def only(self, kind: type) -> Any:
-        (event,) = self.of(kind)
-        return event
-
-    @property
-    def files(self) -> set[str]:
-        """Paths of what was changed in the workspace."""
-        digest = self.report.last.changes
-        blobs = BlobStore(self.directory.parent.parent / "blobs")
-        return {change.path for change in load_record(digest, ChangeSet, blobs).changes} if digest else set()
 
 
 class Try(Protocol):
@@ -143,6 +124,6 @@ def attempt(codex: str, serve: Callable[..., ModelServer], store: Path) -> Try:
             trace = tuple(stored.trace(report.trial, report.last.number))
         finally:
             stored.close()
-        return Tried(report, trace, models, result.directory)
+        return Tried(report, trace, result.directory, models)
 
     return tried

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from quintain import Failure, QuintainError
+from quintain.driving import HomeError
 from quintain_driver_codex import CodexConfig
-from quintain_driver_codex._home import HomeError, NoCredentials, lay_out
+from quintain_driver_codex._home import NoCredentials, lay_out
 
 
 @pytest.fixture
@@ -102,4 +103,4 @@ def test_a_home_that_cannot_be_made_is_no_fault_of_the_agent(tmp_path: Path, use
     with pytest.raises(HomeError, match="can't be made") as raised:
         laid_out(tmp_path, user)
     assert raised.value.failure is Failure.CRASH
-    assert HomeError(OSError(28, "No space left on device", "x")).failure is Failure.DISK
+    assert HomeError("Codex", OSError(28, "No space left on device", "x")).failure is Failure.DISK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tomllib
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driving.machines import digest_of_file, digest_of_tree, write
 from hypothesis import given
 from hypothesis import strategies as st
 from quintain import IdentityContext, PolicyViolation, QuintainError
@@ -24,23 +24,6 @@ pytestmark = pytest.mark.anyio
 
 PREPARE = codex_driver.experiment.prepare
 IDENTITY = codex_driver.experiment.identity
-
-
-def _file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _tree(path: Path) -> str:
-    parts = [(str(one.relative_to(path)), _file(one)) for one in sorted(path.rglob("*")) if one.is_file()]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def write(path: Path, text: str, *, runs: bool = False) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    if runs:
-        path.chmod(0o755)
-    return path
 
 
 @pytest.fixture
@@ -69,7 +52,9 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def context(place: Path) -> IdentityContext:
-    return IdentityContext(place / "home", {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"}, _file, _tree)
+    return IdentityContext(
+        place / "home", {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"}, digest_of_file, digest_of_tree
+    )
 
 
 def config(place: Path) -> CodexConfig:
@@ -127,8 +112,8 @@ async def test_what_is_added_is_named(place: Path, context: IdentityContext, add
 
 async def test_nothing_of_the_user_counts_unless_it_is_read(place: Path, context: IdentityContext) -> None:
     assert await IDENTITY(CodexConfig(), context) == {
-        "binary": _file(place / VENDOR / "bin" / "codex"),
-        "helpers": {"rg": _file(place / VENDOR / "codex-path" / "rg")},
+        "binary": digest_of_file(place / VENDOR / "bin" / "codex"),
+        "helpers": {"rg": digest_of_file(place / VENDOR / "codex-path" / "rg")},
     }
 
 

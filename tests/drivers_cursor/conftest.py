@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from attrs import frozen
-from quintain import Case, Limits, Retry, Traced, TrialReport, run
-from quintain.model.tree import ChangeSet
+from driving.trials import Tried
+from quintain import Case, Limits, Retry, run
 from quintain.runs.store import RunStore
-from quintain.trial.fixtures import load_record
-from quintain.workspace.blobs import BlobStore
 from quintain_driver_cursor import cursor_driver
 
 STAND_IN = Path(__file__).with_name("cursor_agent.py")
@@ -32,29 +29,6 @@ def cursor(tmp_path: Path) -> str:
     path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -S {shlex.quote(str(STAND_IN))} "$@"\n')
     path.chmod(0o755)
     return str(path)
-
-
-@frozen
-class Tried:
-    """What came of a trial."""
-
-    report: TrialReport
-    trace: tuple[Traced, ...]
-    directory: Path
-
-    def of(self, *kinds: type) -> list[Any]:
-        return [line.event for line in self.trace if isinstance(line.event, kinds)]
-
-    def only(self, kind: type) -> Any:
-        (event,) = self.of(kind)
-        return event
-
-    @property
-    def files(self) -> set[str]:
-        """Paths of what was changed in the workspace."""
-        digest = self.report.last.changes
-        blobs = BlobStore(self.directory.parent.parent / "blobs")
-        return {change.path for change in load_record(digest, ChangeSet, blobs).changes} if digest else set()
 
 
 class Try(Protocol):

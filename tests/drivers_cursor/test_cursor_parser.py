@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from driving.machines import digest_of_file, digest_of_tree, write
 from hypothesis import given
 from hypothesis import strategies as st
 from quintain import (
@@ -182,23 +182,6 @@ def test_an_experiment_refuses_what_it_cannot_know(wrong: dict[str, Any], where:
 # identity
 
 
-def _file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _tree(path: Path) -> str:
-    parts = [(str(one.relative_to(path)), _file(one)) for one in sorted(path.rglob("*")) if one.is_file()]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def write(path: Path, text: str, *, runs: bool = False) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    if runs:
-        path.chmod(0o755)
-    return path
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A machine with Cursor's command line as its makers install it, and a user with settings of their own."""
@@ -217,7 +200,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def context(place: Path) -> IdentityContext:
-    return IdentityContext(place / "home", {"PATH": str(place / "bin")}, _file, _tree)
+    return IdentityContext(place / "home", {"PATH": str(place / "bin")}, digest_of_file, digest_of_tree)
 
 
 def leaves(data: Any, path: str = "") -> dict[str, Any]:
@@ -258,7 +241,7 @@ async def test_a_package_with_links_in_it_is_known_file_by_file(place: Path) -> 
     def refuses(path: Path) -> str:
         raise WorkspaceError(f"{path} has a link in it")
 
-    strict = IdentityContext(place / "home", {"PATH": str(place / "bin")}, _file, refuses)
+    strict = IdentityContext(place / "home", {"PATH": str(place / "bin")}, digest_of_file, refuses)
     found = await IDENTITY(CursorConfig(), strict)
     assert found["package"].keys() == {"cursor-agent", "index.js"}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from quintain import Answer, Asked, Done, Event, Failure, Option, ProtocolError, Question, Ready, Unknown
-from quintain_driver_subprocess._json import DEPTH
+from quintain.driving import DEPTH
 from quintain_driver_subprocess._messages import FAILURES, answer_message, wire
 from quintain_driver_subprocess._parser import QUOTED
 

@@ -31,12 +31,12 @@ from quintain import (
     Unknown,
     Used,
 )
+from quintain.driving import DEPTH, LOGGED, QUOTED
 from quintain.model.codec import dumps, from_plain, to_plain
 from quintain.process import Line
 from quintain_driver_subprocess._fields import nearest
-from quintain_driver_subprocess._json import DEPTH
 from quintain_driver_subprocess._messages import wire
-from quintain_driver_subprocess._parser import LOGGED, QUOTED, Parser
+from quintain_driver_subprocess._parser import Parser
 
 Say = Callable[..., list[Event]]
 READY = {"type": "ready"}

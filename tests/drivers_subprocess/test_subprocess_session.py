@@ -10,10 +10,11 @@ import anyio
 import anyio.lowlevel
 import pytest
 from quintain import Answer, Asked, Exit, Line, Question
+from quintain.driving import lines_of
 from quintain.process import Line as ReadLine
 from quintain_driver_subprocess._messages import CANCEL, answer_message, wire
 from quintain_driver_subprocess._parser import Parser
-from quintain_driver_subprocess._session import JsonSession, Speech, lines_of
+from quintain_driver_subprocess._session import JsonSession, Speech
 
 pytestmark = pytest.mark.anyio
 

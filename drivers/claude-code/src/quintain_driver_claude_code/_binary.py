@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
+
+from quintain.driving import find_program
 
 PACKAGE = "@anthropic-ai"
 SCRIPT_BYTES = 64 * 1024
 MOST_STEPS = 4
 
 _EXEC = re.compile(r"^\s*exec\s+(?:\"([^\"$]+)\"|'([^'$]+)'|([^\s\"'$]+))", re.MULTILINE)
-
-
-def find(executable: str, path: str | None) -> Path | None:
-    """Where a program lies, links resolved; None if it isn't there.
-
-    Args:
-        executable: its path, or a name to search for.
-        path: value of PATH to search.
-    """
-    found = shutil.which(executable, path=path)
-    return Path(found).resolve() if found is not None else None
 
 
 def chain(program: Path, path: str | None) -> Iterator[Path]:
@@ -56,8 +46,8 @@ def _behind(program: Path, path: str | None) -> Path | None:
     if Path(interpreter).name in ("sh", "bash", "dash", "zsh"):
         started = _EXEC.search(text)
         named = next((part for part in started.groups() if part), None) if started is not None else None
-        return find(named, path) if named is not None else None
-    return find(interpreter, path)
+        return find_program(named, path) if named is not None else None
+    return find_program(interpreter, path)
 
 
 def _platform_program(program: Path) -> Path | None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quintain import Event, Message, Reasoning, ToolCall, ToolResult, Unknown
+from quintain.driving import text
 
-from quintain_driver_claude_code._fields import need_text, tables, text
+from quintain_driver_claude_code._fields import need_text, tables
 
 OUTPUT_CHARACTERS = 64 * 1024
 """Of a longer result only the text is kept; its structured form would say it all again."""

@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import field, frozen
 from quintain import Answer, Option, Question
+from quintain.driving import text
 
-from quintain_driver_claude_code._fields import need_table, need_text, tables, text
+from quintain_driver_claude_code._fields import need_table, need_text, tables
 
 ASK = "AskUserQuestion"
 """The tool by which the model asks its user."""

@@ -19,12 +19,12 @@ from quintain import (
     Ready,
     Unknown,
 )
+from quintain.driving import QUOTED, read, table, text
 
 from quintain_driver_claude_code import _control
 from quintain_driver_claude_code._content import Content
 from quintain_driver_claude_code._control import Pending
-from quintain_driver_claude_code._fields import WrongField, need_table, need_text, table, tables, text
-from quintain_driver_claude_code._lines import read
+from quintain_driver_claude_code._fields import WrongField, need_table, need_text, tables
 from quintain_driver_claude_code._outcome import conclude
 from quintain_driver_claude_code._signs import PASSING, Signs
 from quintain_driver_claude_code._usage import SYNTHETIC, Meter
@@ -107,12 +107,12 @@ class Conversation:
         """Take one line. Never raises, whatever it is."""
         self._number += 1
         found = read(line, self._number)
-        step = Step(list(found.beside))
+        step = Step(list(found.events))
         if found.message is not None:
             try:
                 self._take(found.message, found.odd, step)
             except WrongField as error:
-                step.events.append(ProtocolError(str(error), line.text[:1000], self._number, error.path))
+                step.events.append(ProtocolError(str(error), line.text[:QUOTED], self._number, error.path))
         return step
 
     def finish(self) -> list[Event]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
-from quintain import AgentProcess, DriverSpec, Launch, Line, QuintainError, Session
+from quintain import DriverSpec, Launch, QuintainError, Session
+from quintain.driving import beside, find_program, lines_of
 
 from quintain_driver_claude_code._arguments import arguments, variables
-from quintain_driver_claude_code._binary import find
 from quintain_driver_claude_code._config import INSTALL, VARIABLES, ClaudeCodeConfig, policy, runtime
 from quintain_driver_claude_code._conversation import Conversation
 from quintain_driver_claude_code._errors import NotLoggedIn
@@ -32,7 +31,7 @@ VERSION_S = 10.0
 async def _open(config: ClaudeCodeConfig, launch: Launch) -> AsyncIterator[Session]:
     environment = {**launch.environment, **config.env}
     _check(config, environment)
-    program = find(config.executable, environment.get("PATH"))
+    program = find_program(config.executable, environment.get("PATH"))
     if program is None:
         raise QuintainError(f"`{config.executable}` is not there", hint=INSTALL)
     home = lay_out(config, launch, user_home(os.environ, Path.home()))
@@ -45,10 +44,10 @@ async def _open(config: ClaudeCodeConfig, launch: Launch) -> AsyncIterator[Sessi
     async def explain() -> str:
         return await _explained(launch, program, env)
 
-    async with launch.spawn(argv, env=env, stdin="pipe") as process, _lines_of(process) as lines:
+    async with launch.spawn(argv, env=env, stdin="pipe") as process, lines_of(process) as lines:
         session = ClaudeSession(process, lines, conversation, explain)
         try:
-            async with _beside(session.speak):
+            async with beside(session.speak):
                 yield session
         finally:
             session.close()
@@ -79,33 +78,6 @@ async def _explained(launch: Launch, program: Path, env: dict[str, str]) -> str:
     if tuple(map(int, found.groups())) < OLDEST:
         return f"it is version {found[0]}, and at least {'.'.join(map(str, OLDEST))} is needed: {INSTALL}"
     return f"it is version {found[0]}; its standard error says why"
-
-
-@asynccontextmanager
-async def _lines_of(process: AgentProcess) -> AsyncIterator[AsyncIterator[Line]]:
-    """The process's lines, for one iteration that may be left early: it is closed then and not by chance later."""
-    lines = process.lines()
-    try:
-        yield lines
-    finally:
-        if isinstance(lines, AsyncGenerator):
-            with anyio.CancelScope(shield=True):
-                await lines.aclose()
-
-
-@asynccontextmanager
-async def _beside(work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Let some work go on beside what happens inside, and end it there."""
-    raised: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(work)
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001  # raised below: the group would wrap it
-            raised = error
-        tasks.cancel_scope.cancel()
-    if raised is not None:
-        raise raised
 
 
 claude_code_driver = DriverSpec(

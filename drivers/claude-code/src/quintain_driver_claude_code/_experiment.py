@@ -5,18 +5,16 @@ In an experiment everything that steers Claude Code is either a key of the confi
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
-from quintain import IdentityContext, PolicyViolation, QuintainError
+from quintain import IdentityContext, PolicyViolation
+from quintain.driving import definition_digest, find_program, is_option, server_programs
 
-from quintain_driver_claude_code._binary import chain, find
+from quintain_driver_claude_code._binary import chain
 from quintain_driver_claude_code._user import (
     FILES,
     FOLDERS,
@@ -75,7 +73,7 @@ def prepare(config: ClaudeCodeConfig) -> ClaudeCodeConfig:
             )
     for argument in config.extra_args:
         for name, instead in FORBIDDEN_ARGUMENTS.items():
-            if argument == name or argument.startswith(f"{name}=" if name.startswith("--") else name):
+            if is_option(argument, name):
                 raise _violation(
                     f"`extra_args` has `{argument}`, which brings in what is in no digest", "extra_args", instead
                 )
@@ -118,7 +116,7 @@ async def identity(config: ClaudeCodeConfig, context: IdentityContext) -> dict[s
     """
     path = config.env.get("PATH", context.environment.get("PATH"))
     found: dict[str, Any] = {}
-    program = find(config.executable, path)
+    program = find_program(config.executable, path)
     if program is not None:
         behind = {place.name: context.digest_file(place) for place in chain(program, path)}
         if behind:
@@ -134,7 +132,7 @@ async def identity(config: ClaudeCodeConfig, context: IdentityContext) -> dict[s
         if places:
             found[key] = {PurePath(place).name: context.digest_tree(Path(place)) for place in places}
     if config.mcp_servers:
-        found["mcp_servers"] = _programs(config.mcp_servers, path, context)
+        found["mcp_servers"] = server_programs(config.mcp_servers, path, context)
     if config.isolation == "user":
         found["user"] = _user(user_home(context.environment, context.home), path, context)
     return found
@@ -145,28 +143,6 @@ def _if_there(path: Path, context: IdentityContext) -> str | None:
         return context.digest_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _programs(servers: Mapping[str, Any], path: str | None, context: IdentityContext) -> dict[str, Any]:
-    """The programs of tool servers and the files that their arguments name."""
-    return {
-        name: {title: context.digest_file(file) for title, file in _files(server, path)}
-        for name, server in servers.items()
-        if isinstance(server, Mapping)
-    }
-
-
-def _files(server: Mapping[str, Any], path: str | None) -> Iterator[tuple[str, Path]]:
-    command = server.get("command")
-    if isinstance(command, str):
-        program = shutil.which(command, path=path)
-        if program is None:
-            raise QuintainError(f"the tool server's program `{command}` is not there")
-        yield PurePath(command).name, Path(program).resolve()
-    arguments = server.get("args")
-    for number, part in enumerate(arguments if isinstance(arguments, list | tuple) else (), 1):
-        if isinstance(part, str) and PurePath(part).is_absolute() and Path(part).is_file():
-            yield f"{number} {PurePath(part).name}", Path(part)
 
 
 def _user(home: Path, path: str | None, context: IdentityContext) -> dict[str, Any]:
@@ -181,19 +157,9 @@ def _user(home: Path, path: str | None, context: IdentityContext) -> dict[str, A
         found["plugins"] = {id: context.digest_tree(place) for id, place in plugins.items()}
     servers = user_servers(home)
     if servers:
-        files = _programs(servers, path, context)
+        files = server_programs(servers, path, context)
         found["mcp_servers"] = {
-            name: {"definition": _definition(server), "files": files.get(name)} for name, server in servers.items()
+            name: {"definition": definition_digest(server, _SECRET), "files": files.get(name)}
+            for name, server in servers.items()
         }
     return found
-
-
-def _definition(server: object) -> str:
-    """A digest of a definition, so that a change of it has its own name."""
-    if isinstance(server, Mapping):
-        server = {
-            key: sorted(value) if key in _SECRET and isinstance(value, Mapping) else value
-            for key, value in server.items()
-        }
-    plain = json.dumps(server, sort_keys=True, default=str)
-    return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"

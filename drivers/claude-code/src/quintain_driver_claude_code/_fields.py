@@ -21,18 +21,6 @@ class WrongField(Exception):
         self.path = path
 
 
-def text(data: Mapping[str, Any], key: str) -> str | None:
-    """A text, or None."""
-    value = data.get(key)
-    return value if isinstance(value, str) else None
-
-
-def table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """An object; empty if there is none."""
-    value = data.get(key)
-    return value if isinstance(value, dict) else {}
-
-
 def tables(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """The objects of a list."""
     value = data.get(key)

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain import Done, Failed
+from quintain.driving import text
 
 from quintain_driver_claude_code._failures import classify
-from quintain_driver_claude_code._fields import tables, text, texts
+from quintain_driver_claude_code._fields import tables, texts
 
 _KEPT = (
     "subtype",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-import anyio
-from quintain import AgentProcess, Answer, Done, Event, Failed, Line, ProcessGone, Question
+from quintain import AgentProcess, Answer, Done, Event, Failed, Line, Question
+from quintain.driving import Speaker
 
 from quintain_driver_claude_code import _control
 from quintain_driver_claude_code._conversation import Conversation, unfinished
@@ -35,23 +35,9 @@ class ClaudeSession:
         self._explain = explain
         self._events: deque[Event] = deque()
         self._read_all = False
-        self._speaking = anyio.Lock()
-        self._to_say, self._says = anyio.create_memory_object_stream[_control.Message](100)
-        self._say(conversation.begin())
-
-    async def speak(self) -> None:
-        """Say what the conversation wants to be said, as fast as the agent listens; goes on beside the reading."""
-        async with self._says:
-            async for message in self._says:
-                try:
-                    await self._send(message)
-                except ProcessGone:
-                    return  # how it ends tells the rest
-
-    def close(self) -> None:
-        """Nothing more will be said."""
-        self._to_say.close()
-        self._says.close()
+        self._speaker = Speaker[_control.Message](process, _control.line)
+        self.speak, self.close = self._speaker.speak, self._speaker.close
+        self._speaker.say(conversation.begin())
 
     def __aiter__(self) -> ClaudeSession:
         return self
@@ -70,12 +56,12 @@ class ClaudeSession:
     async def answer(self, question: Question, answer: Answer) -> None:
         """Deliver an answer. Raises ProcessGone if the agent doesn't listen any more."""
         for message in self._conversation.answer(question, answer):
-            await self._send(message)
+            await self._speaker.send(message)
 
     async def interrupt(self) -> None:
         """Ask it to stop; what its tools have started ends only so."""
         for message in self._conversation.interrupt():
-            await self._send(message)
+            await self._speaker.send(message)
 
     async def _read(self) -> None:
         try:
@@ -88,16 +74,5 @@ class ClaudeSession:
                 self._events.extend(unfinished(ended.code, await self._explain()))
             return
         step = self._conversation.feed(line)
-        self._say(step.says)
+        self._speaker.say(step.says)
         self._events.extend(step.events)
-
-    def _say(self, messages: Iterable[_control.Message]) -> None:
-        for message in messages:
-            try:
-                self._to_say.send_nowait(message)
-            except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                return  # it doesn't listen
-
-    async def _send(self, message: _control.Message) -> None:
-        async with self._speaking:
-            await self._process.send(_control.line(message))

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quintain import Event, Progress, Unknown
-
-from quintain_driver_claude_code._fields import table, text
+from quintain.driving import table, text
 
 EVERY = 64
 """One sign of life for so many pieces of a stream: enough to be seen alive, few enough to be kept."""

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quintain import Tokens, Usage, Used, disjoint, reported_cost
-
-from quintain_driver_claude_code._fields import table, text
+from quintain.driving import table, text
 
 SYNTHETIC = "<synthetic>"
 """The model of messages that no model wrote."""

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = "@openai/codex"
-
-
-def find(executable: str, path: str | None) -> Path | None:
-    """Where a program lies, links resolved; None if it isn't there.
-
-    Args:
-        executable: its path, or a name to search for.
-        path: value of PATH to search.
-    """
-    found = shutil.which(executable, path=path)
-    return Path(found).resolve() if found is not None else None
 
 
 def behind(program: Path) -> Path:

@@ -21,12 +21,11 @@ from quintain import (
     ToolResult,
     Unknown,
 )
+from quintain.driving import WrongField, items, need_table, need_text, read, table, text
 
 from quintain_driver_codex import _messages
 from quintain_driver_codex._config import CodexConfig
 from quintain_driver_codex._failures import classify, words
-from quintain_driver_codex._fields import WrongField, items, need_table, need_text, table, text
-from quintain_driver_codex._lines import read
 from quintain_driver_codex._notices import Notices
 from quintain_driver_codex._questions import Pending, form
 

@@ -6,18 +6,16 @@ user's own settings, nothing that an argument brings in from elsewhere.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from quintain import IdentityContext, PolicyViolation, QuintainError
+from quintain.driving import definition_digest, digest_if_there, find_program, is_option, server_programs
 
-from quintain_driver_codex._binary import behind, find
+from quintain_driver_codex._binary import behind
 from quintain_driver_codex._user import CONFIG, USER_FILES, USER_FOLDERS, user_home
 
 if TYPE_CHECKING:
@@ -63,7 +61,7 @@ def prepare(config: CodexConfig) -> CodexConfig:
             )
     for argument in config.extra_args:
         for name, instead in FORBIDDEN_ARGUMENTS.items():
-            if _is(argument, name):
+            if is_option(argument, name):
                 raise _violation(
                     f"`extra_args` has `{argument}`, which brings in what is in no digest", "extra_args", instead
                 )
@@ -78,13 +76,6 @@ def prepare(config: CodexConfig) -> CodexConfig:
 
 def _violation(message: str, where: str, hint: str) -> PolicyViolation:
     return PolicyViolation(message, where=where, hint=hint)
-
-
-def _is(argument: str, name: str) -> bool:
-    """The argument is this option, alone or with its value attached."""
-    if argument == name:
-        return True
-    return argument.startswith(f"{name}=") if name.startswith("--") else argument.startswith(name)
 
 
 def _settings(data: Mapping[str, Any], above: str = "") -> Iterator[str]:
@@ -110,13 +101,13 @@ async def identity(config: CodexConfig, context: IdentityContext) -> dict[str, A
     """
     path = config.env.get("PATH", context.environment.get("PATH"))
     found: dict[str, Any] = {}
-    program = find(config.executable, path)
+    program = find_program(config.executable, path)
     if program is not None and (binary := behind(program)) != program:
         found["binary"] = context.digest_file(binary)
         helpers = {Path(name).name: binary.parent.parent / name for name in HELPERS}
         found["helpers"] = {name: context.digest_file(place) for name, place in helpers.items() if place.is_file()}
     if config.mcp_servers:
-        found["mcp_servers"] = _servers(config.mcp_servers, path, context)
+        found["mcp_servers"] = server_programs(config.mcp_servers, path, context)
     if config.skills:
         found["skills"] = {PurePath(skill).name: context.digest_tree(Path(skill)) for skill in config.skills}
     if config.isolation == "user":
@@ -124,36 +115,11 @@ async def identity(config: CodexConfig, context: IdentityContext) -> dict[str, A
     return found
 
 
-def _servers(servers: Mapping[str, Any], path: str | None, context: IdentityContext) -> dict[str, Any]:
-    """The programs of tool servers and the files that their arguments name."""
-    return {
-        name: {title: context.digest_file(file) for title, file in _files(server, path)}
-        for name, server in servers.items()
-        if isinstance(server, Mapping)
-    }
-
-
-def _files(server: Mapping[str, Any], path: str | None) -> Iterator[tuple[str, Path]]:
-    command = server.get("command")
-    if isinstance(command, str):
-        program = shutil.which(command, path=path)
-        if program is None:
-            raise QuintainError(f"the tool server's program `{command}` is not there")
-        yield PurePath(command).name, Path(program).resolve()
-    arguments = server.get("args")
-    for number, part in enumerate(arguments if isinstance(arguments, list | tuple) else (), 1):
-        if isinstance(part, str) and PurePath(part).is_absolute() and Path(part).is_file():
-            yield f"{number} {PurePath(part).name}", Path(part)
-
-
 def _user(home: Path, path: str | None, context: IdentityContext) -> dict[str, Any]:
     """The user's own settings: what is there, each by its name."""
     found: dict[str, Any] = {}
     for name in (CONFIG, *USER_FILES):
-        try:
-            found[name] = context.digest_file(home / name)
-        except FileNotFoundError:
-            found[name] = None
+        found[name] = digest_if_there(home / name, context)
     for name in USER_FOLDERS:
         if (home / name).is_dir():
             found[name] = _entries(home / name, context)
@@ -165,9 +131,10 @@ def _user(home: Path, path: str | None, context: IdentityContext) -> dict[str, A
         raise QuintainError(f"{home / CONFIG} is no valid TOML: {error}") from error
     servers = settings.get("mcp_servers")
     if isinstance(servers, dict) and servers:
-        files = _servers(servers, path, context)
+        files = server_programs(servers, path, context)
         found["mcp_servers"] = {
-            name: {"definition": _definition(server), "files": files.get(name)} for name, server in servers.items()
+            name: {"definition": definition_digest(server, _SECRET), "files": files.get(name)}
+            for name, server in servers.items()
         }
     return found
 
@@ -183,14 +150,3 @@ def _entries(folder: Path, context: IdentityContext) -> dict[str, str]:
 
 _SECRET = ("env", "http_headers")
 """Tables of a server's definition whose values may be secret: only their names count here."""
-
-
-def _definition(server: object) -> str:
-    """A digest of a definition, so that a change of it has its own name."""
-    if isinstance(server, Mapping):
-        server = {
-            key: sorted(value) if key in _SECRET and isinstance(value, Mapping) else value
-            for key, value in server.items()
-        }
-    plain = json.dumps(server, sort_keys=True, default=str)
-    return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"

@@ -5,7 +5,6 @@ Codex keeps its settings, credentials and sessions under CODEX_HOME. Trials that
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quintain import Failure, Launch, QuintainError
+from quintain.driving import HomeError
 
 from quintain_driver_codex._config import BASE_URL, KEY, CodexConfig
 from quintain_driver_codex._toml import dumps, merged
@@ -36,21 +36,6 @@ CLEAN: Mapping[str, Any] = {
     # Other trials may lie there.
     "sandbox_workspace_write": {"exclude_slash_tmp": True},
 }
-
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-"""Errors of a disk and not of who asks it."""
-
-
-class HomeError(QuintainError):
-    """The private home of a trial can't be made; says which class of failure that is.
-
-    Args:
-        error: of the system.
-    """
-
-    def __init__(self, error: OSError) -> None:
-        super().__init__(f"Codex's home can't be made: {error.strerror}: {error.filename}")
-        self.failure = Failure.DISK if error.errno in FULL else Failure.CRASH
 
 
 class NoCredentials(QuintainError):
@@ -87,7 +72,7 @@ def lay_out(config: CodexConfig, launch: Launch, user: Path) -> dict[str, str]:
         if config.provider is None:
             _credentials(config, environment, user, place)
     except OSError as error:
-        raise HomeError(error) from error
+        raise HomeError("Codex", error) from error
     return {**config.env, "CODEX_HOME": str(place)}
 
 

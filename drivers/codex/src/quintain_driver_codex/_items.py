@@ -12,8 +12,9 @@ from typing import Any
 
 from attrs import frozen
 from quintain import Event, Message, Progress, Reasoning, ToolCall, ToolResult, Unknown
+from quintain.driving import items, need_text, table, text
 
-from quintain_driver_codex._fields import items, need_text, seconds, table, text
+from quintain_driver_codex._fields import seconds
 
 Item = Mapping[str, Any]
 

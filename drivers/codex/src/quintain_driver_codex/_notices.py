@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quintain import Event, Log, Message, Progress, ToolCall, ToolResult, Unknown, Used
+from quintain.driving import need_table, need_text, table, text
 
 from quintain_driver_codex import _items
 from quintain_driver_codex._failures import words
-from quintain_driver_codex._fields import need_table, need_text, table, text
 from quintain_driver_codex._usage import Meter
 
 EVERY = 64

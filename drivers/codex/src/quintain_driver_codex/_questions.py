@@ -11,8 +11,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 from quintain import Answer, Option, Question
-
-from quintain_driver_codex._fields import items, need_text, table, text
+from quintain.driving import items, need_text, table, text
 
 Params = Mapping[str, Any]
 Reply = Mapping[str, Any]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain import Usage, inclusive
-
-from quintain_driver_codex._fields import need_table, table
+from quintain.driving import need_table, table
 
 _KEYS = {
     "input": "inputTokens",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-import anyio
 from quintain import (
     AgentProcess,
     Answer,
     DriverSpec,
-    Event,
     Launch,
     Line,
     ProcessGone,
@@ -21,6 +19,7 @@ from quintain import (
     QuintainError,
     Session,
 )
+from quintain.driving import Events, beside, lines_of, prompt_bytes
 
 from quintain_driver_cursor._config import CursorConfig, policy, runtime
 from quintain_driver_cursor._home import lay_out
@@ -33,7 +32,7 @@ ARGUMENT_BYTES = 128 * 1024
 
 
 class CursorSession:
-    """One run. Its own iterator, so that it can be left in the middle without a trace.
+    """One run.
 
     Args:
         lines: what it says.
@@ -41,24 +40,10 @@ class CursorSession:
     """
 
     def __init__(self, lines: AsyncIterator[Line], parser: Parser) -> None:
-        self._lines = lines
-        self._parser = parser
-        self._ready: deque[Event] = deque()
-        self._read_all = False
+        self._events = Events(None, lines, parser.feed, finish=parser.finish)
 
-    def __aiter__(self) -> CursorSession:
-        return self
-
-    async def __anext__(self) -> Event:
-        while not self._ready:
-            if self._read_all:
-                raise StopAsyncIteration
-            try:
-                self._ready.extend(self._parser.feed(await anext(self._lines)))
-            except StopAsyncIteration:
-                self._read_all = True
-                self._ready.extend(self._parser.finish())
-        return self._ready.popleft()
+    def __aiter__(self) -> Events:
+        return self._events
 
     async def answer(self, question: Question, answer: Answer) -> None:
         """Never called: in this mode it can't ask."""
@@ -85,7 +70,7 @@ def arguments(config: CursorConfig, prompt: str) -> tuple[str, ...]:
         words += ["--sandbox", config.sandbox]
     words += config.extra_args
     if config.prompt_by == "argument":
-        size = len(_bytes(prompt))
+        size = len(prompt_bytes(prompt))
         if size >= ARGUMENT_BYTES:
             raise QuintainError(
                 f"the prompt has {size} bytes; with its end mark an argument can have {ARGUMENT_BYTES}",
@@ -95,36 +80,22 @@ def arguments(config: CursorConfig, prompt: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _bytes(prompt: str) -> bytes:
-    try:
-        return prompt.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        raise QuintainError(
-            f"the prompt has half of a character (a lone surrogate) at position {error.start}: nothing can be told that"
-        ) from error
-
-
 @asynccontextmanager
 async def _open(config: CursorConfig, launch: Launch) -> AsyncIterator[Session]:
     by_stdin = config.prompt_by == "stdin"
     argv = arguments(config, launch.prompt)
-    told = _bytes(launch.prompt) if by_stdin else b""
+    told = prompt_bytes(launch.prompt) if by_stdin else b""
     env = lay_out(config, launch, user_home(os.environ, Path.home()))
     async with (
         launch.spawn(argv, env=env, stdin="pipe" if by_stdin else "null") as process,
-        _lines_of(process) as lines,
+        lines_of(process) as lines,
     ):
-        raised: Exception | None = None
-        async with anyio.create_task_group() as tasks:
-            if by_stdin:
-                tasks.start_soon(_tell, process, told)
-            try:
-                yield CursorSession(lines, Parser(partial=config.partial))
-            except Exception as error:  # noqa: BLE001  # raised below: the group would wrap it
-                raised = error
-            tasks.cancel_scope.cancel()
-        if raised is not None:
-            raise raised
+        session = CursorSession(lines, Parser(partial=config.partial))
+        if by_stdin:
+            async with beside(partial(_tell, process, told)):
+                yield session
+        else:
+            yield session
 
 
 async def _tell(process: AgentProcess, prompt: bytes) -> None:
@@ -132,18 +103,6 @@ async def _tell(process: AgentProcess, prompt: bytes) -> None:
     with suppress(ProcessGone):  # how it ends tells the rest
         await process.send(prompt)
     await process.close_stdin()
-
-
-@asynccontextmanager
-async def _lines_of(process: AgentProcess) -> AsyncIterator[AsyncIterator[Line]]:
-    """The process's lines, for one iteration that may be left early: it is closed then and not by chance later."""
-    lines = process.lines()
-    try:
-        yield lines
-    finally:
-        if isinstance(lines, AsyncGenerator):
-            with anyio.CancelScope(shield=True):
-                await lines.aclose()
 
 
 cursor_driver = DriverSpec(

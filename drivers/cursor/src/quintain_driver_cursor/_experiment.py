@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePath
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quintain import IdentityContext, PolicyViolation, QuintainError
+from quintain.driving import digest_if_there, find_program, is_option, server_programs
 
 from quintain_driver_cursor._user import SERVERS, USER_FILES, USER_FOLDERS, user_home
 
@@ -57,22 +57,13 @@ def prepare(config: CursorConfig) -> CursorConfig:
             )
     for argument in config.extra_args:
         for name, instead in FORBIDDEN_ARGUMENTS.items():
-            if _is(argument, name):
+            if is_option(argument, name):
                 raise PolicyViolation(
                     f"`extra_args` has `{argument}`, which brings in what an experiment can't know",
                     where="extra_args",
                     hint=instead,
                 )
     return config
-
-
-def _is(argument: str, name: str) -> bool:
-    """The argument is this option, alone or with its value attached."""
-    if argument == name:
-        return True
-    if name.startswith("--"):
-        return argument.startswith(f"{name}=")
-    return argument.startswith(name) and not argument.startswith("--")
 
 
 async def identity(config: CursorConfig, context: IdentityContext) -> dict[str, Any]:
@@ -84,12 +75,12 @@ async def identity(config: CursorConfig, context: IdentityContext) -> dict[str, 
     """
     path = config.env.get("PATH", context.environment.get("PATH"))
     found: dict[str, Any] = {}
-    program = shutil.which(config.executable, path=path)
-    if program is not None and (Path(program).resolve().parent / "index.js").is_file():
+    program = find_program(config.executable, path)
+    if program is not None and (program.parent / "index.js").is_file():
         # The program is a few lines of shell that start what lies beside it.
-        found["package"] = _package(Path(program).resolve().parent, context)
+        found["package"] = _package(program.parent, context)
     if config.mcp_servers:
-        found["mcp_servers"] = _servers(config.mcp_servers, path, context)
+        found["mcp_servers"] = server_programs(config.mcp_servers, path, context)
     if config.isolation == "user":
         found["user"] = _user(user_home(context.environment, context.home), path, context)
     return found
@@ -103,36 +94,11 @@ def _package(folder: Path, context: IdentityContext) -> str | dict[str, str]:
         return {one.name: context.digest_file(one) for one in sorted(folder.iterdir()) if one.is_file()}
 
 
-def _servers(servers: Mapping[str, Any], path: str | None, context: IdentityContext) -> dict[str, Any]:
-    """The programs of tool servers and the files that their arguments name."""
-    return {
-        name: {title: context.digest_file(file) for title, file in _files(server, path)}
-        for name, server in servers.items()
-        if isinstance(server, Mapping)
-    }
-
-
-def _files(server: Mapping[str, Any], path: str | None) -> Iterator[tuple[str, Path]]:
-    command = server.get("command")
-    if isinstance(command, str):
-        program = shutil.which(command, path=path)
-        if program is None:
-            raise QuintainError(f"the tool server's program `{command}` is not there")
-        yield PurePath(command).name, Path(program).resolve()
-    arguments = server.get("args")
-    for number, part in enumerate(arguments if isinstance(arguments, list | tuple) else (), 1):
-        if isinstance(part, str) and PurePath(part).is_absolute() and Path(part).is_file():
-            yield f"{number} {PurePath(part).name}", Path(part)
-
-
 def _user(home: Path, path: str | None, context: IdentityContext) -> dict[str, Any]:
     """The user's own settings: what is there, each by its name."""
     found: dict[str, Any] = {}
     for name in USER_FILES:
-        try:
-            found[name] = context.digest_file(home / name)
-        except FileNotFoundError:
-            found[name] = None
+        found[name] = digest_if_there(home / name, context)
     for name in USER_FOLDERS:
         if (home / name).is_dir():
             found[name] = {
@@ -145,5 +111,5 @@ def _user(home: Path, path: str | None, context: IdentityContext) -> dict[str, A
         except (ValueError, AttributeError) as error:
             raise QuintainError(f"{SERVERS} of the user is no valid JSON object: {error}") from error
         if isinstance(servers, dict) and servers:
-            found["mcp_servers"] = _servers(servers, path, context)
+            found["mcp_servers"] = server_programs(servers, path, context)
     return found

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
-from quintain import Failure, Launch, QuintainError
+from quintain import Launch, QuintainError
+from quintain.driving import HomeError
 
 from quintain_driver_cursor._config import CursorConfig
 from quintain_driver_cursor._user import FOLDER, SERVERS, SETTINGS, USER_FILES, USER_FOLDERS
-
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-"""Errors of a disk and not of who asks it."""
-
-
-class HomeError(QuintainError):
-    """The private home of a trial can't be made; says which class of failure that is.
-
-    Args:
-        error: of the system.
-    """
-
-    def __init__(self, error: OSError) -> None:
-        super().__init__(f"Cursor's home can't be made: {error.strerror}: {error.filename}")
-        self.failure = Failure.DISK if error.errno in FULL else Failure.CRASH
 
 
 def lay_out(config: CursorConfig, launch: Launch, user: Path) -> dict[str, str]:
@@ -52,7 +37,7 @@ def lay_out(config: CursorConfig, launch: Launch, user: Path) -> dict[str, str]:
             both = {**(servers if isinstance(servers, dict) else {}), **config.mcp_servers}
             _write(place / SERVERS, {**declared, "mcpServers": both})
     except OSError as error:
-        raise HomeError(error) from error
+        raise HomeError("Cursor", error) from error
     return {**config.env, "CURSOR_CONFIG_DIR": str(place)}
 
 

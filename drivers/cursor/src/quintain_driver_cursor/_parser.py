@@ -28,11 +28,10 @@ from quintain import (
     Used,
     disjoint,
 )
+from quintain.driving import WrongField, items, need_text, read, table, text
 
 from quintain_driver_cursor import _tools
 from quintain_driver_cursor._failures import classify
-from quintain_driver_cursor._fields import WrongField, items, need_text, table, text
-from quintain_driver_cursor._lines import read
 
 AGENT = "cursor"
 KEPT = 20

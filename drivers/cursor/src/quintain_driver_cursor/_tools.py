@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quintain import ToolCall, ToolResult
-
-from quintain_driver_cursor._fields import need_table, need_text, table, text
+from quintain.driving import need_table, need_text, table, text
 
 _SUFFIX = "ToolCall"
 _WELL = ("success", "complete", "completed", "registered", "startSuccess")

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from quintain import IdentityContext, PolicyViolation, QuintainError
+from quintain.driving import interpreter_of
 
 from quintain_driver_mcp_probe._config import ProbeConfig
 
@@ -42,7 +43,7 @@ async def identity(config: ProbeConfig, context: IdentityContext) -> dict[str, A
     found: dict[str, Any] = {}
     path = context.environment.get("PATH")
     program = shutil.which(config.command[0], path=path)
-    asked = None if program is None else _interpreter(Path(program))
+    asked = None if program is None else interpreter_of(Path(program))
     if asked is not None:
         place = shutil.which(asked, path=path)
         if place is None:
@@ -56,14 +57,3 @@ async def identity(config: ProbeConfig, context: IdentityContext) -> dict[str, A
     if files:
         found["arguments"] = files
     return found
-
-
-def _interpreter(program: Path) -> str | None:
-    with program.open("rb") as file:
-        line = file.readline(256)
-    if not line.startswith(b"#!"):
-        return None
-    words = line[2:].decode("utf-8", "surrogateescape").split()
-    if words and PurePath(words[0]).name == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words[0] if words else None

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
-import anyio
 import quintain_agent
 from quintain import DriverSpec, Launch, QuintainError, Session
+from quintain.driving import beside, lines_of, prompt_bytes
 
 from quintain_driver_subprocess import _lux, _messages
 from quintain_driver_subprocess._config import PROMPT, PROMPT_FILE, SubprocessConfig, policy, runtime
 from quintain_driver_subprocess._parser import Parser
-from quintain_driver_subprocess._session import JsonSession, Speech, lines_of
+from quintain_driver_subprocess._session import JsonSession, Speech
 from quintain_driver_subprocess._text import TextSession
 
 ARGUMENT_BYTES = 128 * 1024
@@ -36,7 +35,7 @@ _PLACEHOLDER = re.compile(re.escape(PROMPT) + "|" + re.escape(PROMPT_FILE))
 
 @asynccontextmanager
 async def _open(config: SubprocessConfig, launch: Launch) -> AsyncIterator[Session]:
-    prompt = _prompt_bytes(launch.prompt)
+    prompt = prompt_bytes(launch.prompt)
     argv = _arguments(config, launch, prompt)
     env = _environment(config, launch, prompt)
     told = config.mentions(PROMPT) or config.mentions(PROMPT_FILE)
@@ -48,7 +47,7 @@ async def _open(config: SubprocessConfig, launch: Launch) -> AsyncIterator[Sessi
     ):
         if config.mode == "text":
             text = TextSession(process, lines, Path(argv[0]).name, prompt if stdin else None)
-            async with _beside(text.tell):
+            async with beside(text.tell):
                 yield text
         else:
             session = JsonSession(process, lines, *_protocol(config, launch))
@@ -56,7 +55,7 @@ async def _open(config: SubprocessConfig, launch: Launch) -> AsyncIterator[Sessi
                 await session.start()
                 yield session
             else:
-                async with _beside(session.start):
+                async with beside(session.start):
                     yield session
 
 
@@ -65,15 +64,6 @@ def _protocol(config: SubprocessConfig, launch: Launch) -> tuple[Parser, Speech]
         return Parser(_lux.wire(config.usage_dialect)), Speech(_lux.answer_message)
     start = _messages.start_message(config, launch)
     return Parser(_messages.wire(config.usage_dialect)), Speech(_messages.answer_message, start, _messages.CANCEL)
-
-
-def _prompt_bytes(prompt: str) -> bytes:
-    try:
-        return prompt.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError as error:
-        raise QuintainError(
-            f"the prompt has half of a character (a lone surrogate) at position {error.start}: nothing can be told that"
-        ) from error
 
 
 def _arguments(config: SubprocessConfig, launch: Launch, prompt: bytes) -> tuple[str, ...]:
@@ -136,21 +126,6 @@ def _helper() -> bytes:
     if place is None:
         raise QuintainError("the module quintain_agent is not installed as a file", hint="set `helper = false`")
     return Path(place).read_bytes()
-
-
-@asynccontextmanager
-async def _beside(work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Let some work go on beside what happens inside, and end it there."""
-    raised: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(work)
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001  # raised below: the group would wrap it
-            raised = error
-        tasks.cancel_scope.cancel()
-    if raised is not None:
-        raise raised
 
 
 subprocess_driver = DriverSpec(

@@ -12,9 +12,8 @@ from pathlib import Path, PurePath
 from typing import Any, Protocol, TypeVar
 
 from quintain import IdentityContext, PolicyViolation, QuintainError
+from quintain.driving import interpreter_of
 
-FIRST_LINE_BYTES = 256
-"""More of a first line is not heeded by the system."""
 MOST_INTERPRETERS = 4
 """An interpreter may be a script with an interpreter of its own, but not for ever."""
 
@@ -106,15 +105,7 @@ def _interpreters(program: Path, path: str | None) -> Iterator[tuple[str, Path]]
 
 
 def _asked(program: Path) -> str | None:
-    """The interpreter that a script asks for, or None if it is no script; `env` stands for what it looks for."""
     try:
-        with program.open("rb") as file:
-            line = file.readline(FIRST_LINE_BYTES)
+        return interpreter_of(program)
     except OSError:  # it may be executed and not be read; the core says so
         return None
-    if not line.startswith(b"#!"):
-        return None
-    words = line[2:].decode("utf-8", "surrogateescape").split()
-    if words and PurePath(words[0]).name == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words[0] if words else None

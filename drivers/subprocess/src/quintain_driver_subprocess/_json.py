@@ -6,24 +6,12 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-DEPTH = 100
-"""Deeper nesting is refused: nobody needs it, and what stores or shows it might break."""
+from quintain.driving import DEPTH, deeper_than
 
-_ESCAPES = re.compile(
-    r"\x1b(?:"
-    r"\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements, modes
-    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # window titles, links and other strings, to their end
-    r"|[ -/]*[0-~])?"  # everything else
-)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def visible(text: str) -> str:
-    """The text without terminal control sequences."""
-    return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
 class NotJson(Exception):
@@ -67,7 +55,7 @@ class Reader:
             raise BadJson(f"it is nested deeper than {DEPTH} levels") from error
         except ValueError as error:  # Python refuses to convert very long numbers
             raise BadJson("it has a number with thousands of digits") from error
-        if text.count("{") + text.count("[") > DEPTH and _deeper_than(data, DEPTH):
+        if text.count("{") + text.count("[") > DEPTH and deeper_than(data, DEPTH):
             raise BadJson(f"it is nested deeper than {DEPTH} levels")
         self.halves = "\\u" in text and _SURROGATE.search(text) is not None
         return data
@@ -87,21 +75,6 @@ class Reader:
         if math.isinf(number):
             self.odd = True
         return number
-
-
-def _deeper_than(data: Any, limit: int) -> bool:
-    level = [data]
-    for _ in range(limit + 1):
-        level = [child for value in level for child in _children(value)]
-        if not level:
-            return False
-    return True
-
-
-def _children(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -20,7 +20,6 @@ from quintain import (
     Asked,
     Event,
     Line,
-    Log,
     Progress,
     ProtocolError,
     Ready,
@@ -28,15 +27,10 @@ from quintain import (
     Usage,
     Used,
 )
+from quintain.driving import QUOTED, log_of, visible
 
 from quintain_driver_subprocess._fields import Fields, WrongField, nearest
-from quintain_driver_subprocess._json import BadJson, NotJson, Reader, is_half, is_odd, leaves, visible
-
-QUOTED = 1000
-"""Characters of a wrong line that are quoted."""
-
-LOGGED = 64 * 1024
-"""Characters of one line of log output that are kept."""
+from quintain_driver_subprocess._json import BadJson, NotJson, Reader, is_half, is_odd, leaves
 
 _BLANK = " \t\r\n\ufeff"
 _BEGINS_JSON = frozenset('{["-0123456789tfn')
@@ -87,7 +81,7 @@ class Parser:
         if not said:
             return []
         if said[0] not in _BEGINS_JSON:
-            return [_log(shown)]
+            return [log_of(shown)]
         try:
             data = self._json.read(said)
         except NotJson as error:
@@ -103,7 +97,7 @@ class Parser:
         """A line that was too long: what is left of it can't be a message."""
         size = len(line.data) + line.dropped
         if not _meant_as_message(said):
-            return _log(shown, line.dropped)
+            return log_of(shown, line.dropped)
         return self._error(
             f"the line of {size} bytes is longer than the limit; {line.dropped} bytes were left out", said
         )
@@ -113,7 +107,7 @@ class Parser:
             return self._error("the output ended in the middle of this message", said)
         if _meant_as_message(said):
             return self._error(f"it is not valid JSON: {why}", said)
-        return _log(shown)
+        return log_of(shown)
 
     def _read(self, data: Any, said: str) -> list[Event]:
         if type(data) is not dict:
@@ -187,9 +181,3 @@ class Parser:
 def _meant_as_message(said: str) -> bool:
     """Text that isn't JSON is log output, unless it begins as only a message does."""
     return said.startswith("{") and '"type"' in said[:QUOTED]
-
-
-def _log(text: str, dropped: int = 0) -> Log:
-    if len(text) <= LOGGED:
-        return Log(text, "stdout", dropped)
-    return Log(text[:LOGGED], "stdout", dropped + len(text[LOGGED:].encode("utf-8", "replace")))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import anyio
 from attrs import frozen
-from quintain import AgentProcess, Answer, Done, Event, Failed, Line, ProcessGone, Question
+from quintain import AgentProcess, Answer, Line, ProcessGone, Question
+from quintain.driving import Events
 
 from quintain_driver_subprocess._parser import Parser
 
@@ -28,52 +27,6 @@ class Speech:
     answer: Callable[[Question, Answer], Mapping[str, Any]]
     start: Mapping[str, Any] | None = None
     cancel: Mapping[str, Any] | None = None
-
-
-class Events:
-    """Iterates over what an agent says. Not a generator, so that it can be left in the middle without a trace.
-
-    Args:
-        process: the agent.
-        lines: its output.
-        take: makes events of one line.
-        finish: makes the events that come after the last line.
-        first: the events that come before the first.
-    """
-
-    def __init__(
-        self,
-        process: AgentProcess,
-        lines: AsyncIterator[Line],
-        take: Callable[[Line], Iterable[Event]],
-        *,
-        finish: Callable[[], Iterable[Event]] = tuple,
-        first: Iterable[Event] = (),
-    ) -> None:
-        self._process = process
-        self._lines = lines
-        self._take = take
-        self._finish = finish
-        self._ready = deque(first)
-        self._read_all = False
-
-    def __aiter__(self) -> Events:
-        return self
-
-    async def __anext__(self) -> Event:
-        while not self._ready:
-            if self._read_all:
-                raise StopAsyncIteration
-            try:
-                self._ready.extend(self._take(await anext(self._lines)))
-            except StopAsyncIteration:
-                self._read_all = True
-                self._ready.extend(self._finish())
-        event = self._ready.popleft()
-        if isinstance(event, Done | Failed):
-            # Nothing more will be said to it; an agent that reads to the end must not hang there.
-            await self._process.close_stdin()
-        return event
 
 
 class JsonSession:
@@ -122,15 +75,3 @@ class JsonSession:
 
 def _line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
-
-
-@asynccontextmanager
-async def lines_of(process: AgentProcess) -> AsyncIterator[AsyncIterator[Line]]:
-    """The process's lines, for one iteration that may be left early: it is closed then and not by chance later."""
-    lines = process.lines()
-    try:
-        yield lines
-    finally:
-        if isinstance(lines, AsyncGenerator):
-            with anyio.CancelScope(shield=True):
-                await lines.aclose()

@@ -21,10 +21,7 @@ from quintain import (
     Question,
     Ready,
 )
-
-from quintain_driver_subprocess._json import visible
-from quintain_driver_subprocess._parser import QUOTED
-from quintain_driver_subprocess._session import Events
+from quintain.driving import QUOTED, Events, visible
 
 KEPT = 8 * 1024 * 1024
 """Bytes of output that are kept as the answer; what comes after is counted."""

@@ -20,17 +20,17 @@ class WrongField(Exception):
 
 
 def need_text(data: Mapping[str, Any], key: str, where: str) -> str:
-    """A text that must be there; `where` is the path of `data`."""
+    """A text that must be there; `where` is the path of `data`. Raises WrongField."""
     value = data.get(key)
     if isinstance(value, str) and value:
         return value
     raise WrongField(f"{where}.{key}", "a text of at least one character")
 
 
-def need_table(data: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    """An object that must be there."""
+def need_table(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    """An object that must be there. Raises WrongField."""
     value = data.get(key)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return value
     raise WrongField(f"{where}.{key}", "an object")
 
@@ -41,10 +41,10 @@ def text(data: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
     """An object, or an empty one."""
     value = data.get(key)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def items(data: Mapping[str, Any], key: str) -> list[Any]:
