@@ -51,6 +51,9 @@ async def test_a_trial_and_what_is_said_of_it_are_stored_together_or_not_at_all(
 
         with pytest.raises(StoreError, match="disk is full"):
             await ledger.settle(made_order(repetition=2), 0, made_report(repetition=2), broken)
+        with pytest.raises(StoreError, match="disk is full"):
+            await ledger.add(("after", "", {}))
+    with closing(Ledger(tmp_path, write=True)) as ledger:
         assert [entry.kind for entry in ledger.entries()] == ["settled", "then"]
         assert [row.repetition for row in ledger.store.rows()] == [1]
         assert ledger.broken() is None
@@ -166,7 +169,7 @@ async def test_what_was_written_before_a_kill_is_there_and_nothing_is_half(tmp_p
         assert ledger.broken() is None
 
 
-async def test_a_locked_ledger_is_one_clear_error(tmp_path: Path) -> None:
+async def test_a_locked_ledger_is_one_clear_error_and_takes_nothing_until_it_is_opened_again(tmp_path: Path) -> None:
     with closing(opened(tmp_path)) as ledger:
         ledger.store.connection.execute("PRAGMA busy_timeout = 50")
         with closing(sqlite3.connect(tmp_path / "run.db", isolation_level=None)) as other:
@@ -174,5 +177,8 @@ async def test_a_locked_ledger_is_one_clear_error(tmp_path: Path) -> None:
             with pytest.raises(StoreError, match="locked"):
                 await ledger.add(("look", "", {}))
             other.execute("ROLLBACK")
+        with pytest.raises(StoreError, match="locked"):
+            await ledger.add(("after", "", {}))
+    with closing(Ledger(tmp_path, write=True)) as ledger:
         await ledger.add(("look", "", {}))
         assert [entry.kind for entry in ledger.entries()] == ["look"]

@@ -46,6 +46,8 @@ class RunStore:
         self._path = directory / "run.db"
         self._waiting: list[_Pending] = []
         self._busy = False
+        # Once a write has failed nothing more is taken: what is written next may fit and tell of what does not exist.
+        self._refusal: str | None = None
         self._places: dict[str, list[tuple[int, EvidencePlace]]] = {}
         if not self._path.exists():
             raise StoreError("there is no run here", where=str(directory))
@@ -129,7 +131,7 @@ class RunStore:
             also: writes more in the same transaction; told what is stored of the trial.
 
         Raises:
-            StoreError: it could not be written; nothing of it is there.
+            StoreError: it, or something before it, could not be written; nothing of it is there.
         """
         places = self._places.pop(report.trial, ())
         traces = [(report.trial, attempt, place.events.text, place.raw.text) for attempt, place in places]
@@ -155,12 +157,14 @@ class RunStore:
             raise mine.error
 
     async def _commit(self, batch: Sequence[_Pending]) -> None:
-        try:
-            await anyio.to_thread.run_sync(self._write, batch)
-        except sqlite3.Error as error:
-            for pending in batch:
-                pending.error = StoreError(f"can't be written: {error}", where=str(self._path))
+        if self._refusal is None:
+            try:
+                await anyio.to_thread.run_sync(self._write, batch)
+            except sqlite3.Error as error:
+                self._refusal = f"can't be written: {error}"
         for pending in batch:
+            if self._refusal is not None:
+                pending.error = StoreError(self._refusal, where=str(self._path))
             pending.done.set()
 
     def _write(self, batch: Sequence[_Pending]) -> None:
